@@ -1,0 +1,229 @@
+"""What the daemon may ask of a terminal host, in the daemon's words.
+
+Every call is bounded by a deadline of its own (5 seconds by default) and raises only:
+
+* `Unreachable`: the host did not answer and did nothing that matters. Reads that time out raise it too.
+* `PaneMissing`: the host has no such pane.
+* `HostRefused`: the host said no, with its code; nothing was done.
+* `Uncertain`: the request was sent and no answer came: it may have been done. Only calls that act raise it.
+
+Source of the rules: herdr-protocol.md §1.5 (codes), §7.1 (prompt), §4.3 and §4.6 (events are hints).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal, Protocol, TypeAlias
+
+import msgspec
+from anyio.abc import TaskStatus
+
+from coordinatord.ids import PaneId, ProcessId
+
+Status = Literal["idle", "working", "blocked", "done", "unknown"]
+SETTLED: Final[frozenset[Status]] = frozenset({"idle", "done"})
+"""``idle`` and ``done`` mean the same here: neither proves that a task was completed (H#3132)."""
+
+Direction = Literal["right", "down"]
+Source = Literal["visible", "recent", "recent_unwrapped", "detection"]
+
+
+class AgentSession(msgspec.Struct, frozen=True):
+    """The agent's own conversation, as its hook reported it to the host. Optional: a hint, never a hold."""
+
+    source: str
+    agent: str
+    kind: str
+    value: str
+
+
+class Occupant(msgspec.Struct, frozen=True, kw_only=True):
+    """Who is in a pane: what a seat records, and what a fresh look is judged against."""
+
+    terminal_id: str
+    agent: str | None = None
+    session: AgentSession | None = None
+    shell: ProcessId | None = None
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """One pane as the host showed it at one moment.
+
+    ``live`` is False for a restored agent that has no process yet (herdr-protocol.md §3.4): it looks idle
+    and ready, and is not. ``state_change_seq`` is None where the host did not say (a pane without agent).
+    """
+
+    pane: PaneId
+    terminal_id: str
+    workspace_id: str
+    tab_id: str
+    status: Status = "unknown"
+    agent: str | None = None
+    name: str | None = None
+    label: str | None = None
+    session: AgentSession | None = None
+    cwd: str | None = None
+    foreground_cwd: str | None = None
+    focused: bool = False
+    live: bool = True
+    launch_pending: bool = False
+    interactive_ready: bool = False
+    state_change_seq: int | None = None
+    tokens: dict[str, str] = {}
+
+
+class HostWorkspace(msgspec.Struct, frozen=True, kw_only=True):
+    """A host workspace: what Herdr calls a workspace; ours is the project root."""
+
+    workspace_id: str
+    label: str = ""
+    focused: bool = False
+    tokens: dict[str, str] = {}
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything the host has, at one moment. It has no sequence number: newest request wins."""
+
+    panes: dict[PaneId, Sighting]
+    workspaces: dict[str, HostWorkspace]
+    focused_pane: PaneId | None = None
+
+
+class Program(msgspec.Struct, frozen=True, kw_only=True):
+    """One process of a pane's foreground process group."""
+
+    pid: int
+    name: str
+    argv: tuple[str, ...] = ()
+    cwd: str | None = None
+
+
+class Foreground(msgspec.Struct, frozen=True, kw_only=True):
+    """What really runs in a pane. ``shell`` is None if the process is gone or cannot be identified."""
+
+    shell: ProcessId | None
+    group: int | None = None
+    programs: tuple[Program, ...] = ()
+
+
+class PaneText(msgspec.Struct, frozen=True, kw_only=True):
+    """Text read from a pane, with SGR sequences if they were asked for."""
+
+    text: str
+    truncated: bool = False
+
+
+class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about the host behind the socket. ``may_type`` is False for an unknown protocol."""
+
+    kind: Literal["herdr", "embedded"]
+    socket: str
+    version: str
+    protocol: int
+    may_type: bool = True
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """The connection as `coordctl status` shows it. Times are wall seconds; None: never yet."""
+
+    connected: bool
+    events_seen: int = 0
+    gaps_found: int = 0
+    reconnects: int = 0
+    last_snapshot: float | None = None
+    trouble: str | None = None
+
+
+class StreamUp(msgspec.Struct, frozen=True):
+    """The subscription stands: take a snapshot now, then believe nothing older."""
+
+
+class StreamDown(msgspec.Struct, frozen=True):
+    """The event stream ended; hold everything until `StreamUp`."""
+
+    why: str
+
+
+class LookAt(msgspec.Struct, frozen=True):
+    """Something about this pane may have changed: look again at it."""
+
+    pane: PaneId
+
+
+class LookAround(msgspec.Struct, frozen=True):
+    """Something changed that no single pane tells: take a snapshot."""
+
+
+TerminalEvent: TypeAlias = StreamUp | StreamDown | LookAt | LookAround
+
+
+class Terminal(Protocol):
+    """A terminal host. Implementations: `terminals.herdr.backend`, `terminals.fake`."""
+
+    async def run(
+        self,
+        deliver: Callable[[TerminalEvent], None],
+        *,
+        task_status: TaskStatus[None],
+    ) -> None:
+        """Keep the one event stream alive for ever, reconnecting with a jittered, growing pause.
+
+        ``deliver`` is called in the event loop, must not block, and gets no facts. ``started()`` is
+        called after the first attempt, whether it succeeded or not. Cancel the scope to stop.
+        """
+
+    def watch(self, panes: frozenset[PaneId]) -> None:
+        """Ask for status events of exactly these panes from now on; missing ones are dropped silently."""
+
+    def health(self) -> Health:
+        """The connection's state now."""
+
+    async def greet(self) -> HostFacts:
+        """Who answers at the socket."""
+
+    async def snapshot(self) -> Snapshot:
+        """All panes and host workspaces."""
+
+    async def look(self, pane: PaneId) -> Sighting:
+        """One pane, freshly; one host call for a pane with an agent, two for one without."""
+
+    async def foreground(self, pane: PaneId) -> Foreground:
+        """The processes in front in this pane, and its shell."""
+
+    async def read(
+        self, pane: PaneId, source: Source = "visible", *, lines: int | None = None, ansi: bool = False
+    ) -> PaneText:
+        """Text of the pane. ``visible`` never moves an agent's view; the ``recent`` sources may."""
+
+    async def prompt(self, pane: PaneId, text: str) -> None:
+        """Give text to the agent in the pane; Enter follows 300 ms after this returns. No wait."""
+
+    async def press(self, pane: PaneId, keys: Sequence[str]) -> None:
+        """Press keys, for example ``("enter",)`` or ``("ctrl+c",)``, in one write."""
+
+    async def send(self, pane: PaneId, text: str, keys: Sequence[str] = ()) -> None:
+        """Type text into whatever is in front (paste-wrapped if it asked for that), then keys."""
+
+    async def split(
+        self, pane: PaneId, direction: Direction, *, cwd: str | None, env: Mapping[str, str]
+    ) -> Sighting:
+        """A new pane with the user's shell beside ``pane``, without focus."""
+
+    async def new_tab(
+        self, workspace_id: str, *, label: str | None, cwd: str | None, env: Mapping[str, str]
+    ) -> Sighting:
+        """A new tab's root pane in a host workspace, without focus."""
+
+    async def new_workspace(
+        self, *, label: str | None, cwd: str | None, env: Mapping[str, str]
+    ) -> Sighting:
+        """A new host workspace's root pane, without focus (the first one is focused all the same)."""
+
+    async def rename(self, pane: PaneId, label: str | None) -> None:
+        """Set or clear the pane's label."""
+
+    async def close(self, pane: PaneId) -> None:
+        """End the pane and all that runs in it."""
+
+    async def start_agent(self, pane: PaneId, kind: str, name: str, args: Sequence[str]) -> Sighting:
+        """Start an agent of ``kind`` at the pane's shell prompt; it is pending until `look` says ready."""
