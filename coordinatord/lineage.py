@@ -51,7 +51,7 @@ def ancestry(pid: int) -> tuple[ProcessId, ...]:
 def environment(pid: int) -> dict[str, str]:
     """The environment the process was started with; empty if it is gone or not ours to read."""
     try:
-        return psutil.Process(pid).environ()
+        return dict(psutil.Process(pid).environ())
     except (psutil.Error, OSError):
         return {}
 
