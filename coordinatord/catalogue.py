@@ -1,0 +1,85 @@
+"""Every request of every feature, and the command that makes it: one table.
+
+Read by the server, the command line, MCP, OpenRPC and the reference pages. A test pairs every request
+with exactly one handler; two requests of one method, or two commands of one name, do not load.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from coordinatord.daemon import requests as daemon
+from coordinatord.features.delivery import requests as delivery
+from coordinatord.features.launches import requests as launches
+from coordinatord.features.messages import requests as messages
+from coordinatord.features.panes import requests as panes
+from coordinatord.features.questions import requests as questions
+from coordinatord.features.reports import requests as reports
+from coordinatord.features.tasks import requests as tasks
+from coordinatord.features.typing import requests as typing
+from coordinatord.features.views import requests as views
+from coordinatord.wire.requests import Request, method_of
+
+
+class Command(msgspec.Struct, frozen=True):
+    """How the command line spells a request.
+
+    ``positional`` fields stand in order; all others are flags. ``text`` names the positional for which
+    ``-`` means standard input; ``file`` a field that has a ``--<field>-file`` flag as well; ``rest`` the
+    field that takes everything after ``--``.
+    """
+
+    words: str
+    request: type[Request[Any]]
+    positional: tuple[str, ...] = ()
+    text: str | None = None
+    file: str | None = None
+    rest: str | None = None
+
+
+COMMANDS: Final[tuple[Command, ...]] = (
+    Command("init", delivery.InitSeat),
+    Command("whoami", panes.WhoAmI),
+    Command("bind", panes.BindSeat, ("task",)),
+    Command("task new", tasks.NewTask, ("title",), file="brief"),
+    Command("task list", tasks.ListTasks),
+    Command("ask", questions.AskQuestion, ("text",), text="text"),
+    Command("answer", questions.AnswerQuestion, ("question", "text"), text="text"),
+    Command("resolve", questions.ResolveQuestion, ("question",)),
+    Command("report", reports.FileReport, ("text",), text="text"),
+    Command("verify", reports.RecordVerification, ("task",)),
+    Command("send", messages.SendMessage, ("to", "text"), text="text"),
+    Command("ack", messages.AckMessage, ("message",)),
+    Command("inbox", views.ReadInbox),
+    Command("show", views.ShowRecord, ("id",)),
+    Command("why", views.ExplainRecord, ("id",)),
+    Command("watch", views.SubscribeWatch),
+    Command("status", views.ReadStatus),
+    Command("notice", delivery.NoticeSeat, ("seat",)),
+    Command("pump", delivery.PumpNow),
+    Command("pane open", launches.OpenPane, rest="command"),
+    Command("pane list", panes.ListPanes),
+    Command("pane read", panes.ReadPane, ("pane",)),
+    Command("pane send", typing.SendToPane, ("pane", "text"), text="text"),
+    Command("pane close", panes.ClosePane, ("pane",)),
+    Command("down", daemon.StopDaemon),
+    Command("discover", daemon.Discover),
+)
+
+ALIASES: Final[dict[str, str]] = {}
+"""Other spellings of commands: alias and the command's words."""
+
+REQUESTS: Final[tuple[type[Request[Any]], ...]] = (
+    daemon.Hello,
+    *(command.request for command in COMMANDS),
+)
+"""Every method there is."""
+
+BY_METHOD: Final[dict[str, type[Request[Any]]]] = {method_of(each): each for each in REQUESTS}
+
+if len(BY_METHOD) != len(REQUESTS):
+    raise TypeError("two requests have one method name")
+if len({command.words for command in COMMANDS}) != len(COMMANDS):
+    raise TypeError("two commands have one name")

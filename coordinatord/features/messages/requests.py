@@ -1,0 +1,32 @@
+"""What may be asked about messages."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from coordinatord.features.messages.records import Message
+from coordinatord.wire.requests import Mutation
+
+
+class SendMessage(Mutation[Message], frozen=True, kw_only=True, tag="message.send"):
+    """Send a message to a seat or to the agent in a pane. It is announced by id when that agent is free."""
+
+    to: Annotated[
+        str,
+        Meta(
+            description="coordinator, worker:<task>, peer:<terminal>, or a pane id such as w1:p2."
+        ),
+    ]
+    text: Annotated[str, Meta(description="The message; - reads it from standard input.")]
+    expires_s: (
+        Annotated[float, Meta(gt=0, description="Seconds after which it is not told any more.")]
+        | None
+    ) = None
+
+
+class AckMessage(Mutation[Message], frozen=True, kw_only=True, tag="message.ack"):
+    """Say that you have read a message that was sent to you."""
+
+    message: Annotated[str, Meta(description="The message, such as m-7d2k9x4p.")]

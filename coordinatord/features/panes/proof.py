@@ -1,0 +1,118 @@
+"""From facts about a caller to its seat: a pure decision.
+
+Source: interfaces.md, "Seats and who may call". This guards against accidents of agents, not against an
+attacker of the same user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from coordinatord.features.panes.judgement import STANDS, Gone, judge
+from coordinatord.features.panes.records import Caller, Proof, Seat
+from coordinatord.ids import COORDINATOR, OPERATOR, PaneId, ProcessId, SeatId, peer_of
+from coordinatord.terminals.port import Sighting
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known about the process that calls."""
+
+    ancestry: tuple[ProcessId, ...] = ()
+    claimed_pane: PaneId | None = None
+    """From ``hello`` or the peer's environment; None if it names another host's socket."""
+    token_terminal: str | None = None
+    """The terminal for which the presented launch token was made; None for no or an unknown token."""
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """The pane the caller is in, and how that is known."""
+
+    sighting: Sighting
+    proof: Proof
+
+
+def place(
+    evidence: Evidence,
+    panes: Mapping[PaneId, Sighting],
+    shells: Mapping[ProcessId, PaneId],
+) -> Placed | None:
+    """Where the caller sits, best proof first; None: in no pane of this host."""
+    by_token = _with_terminal(panes.values(), evidence.token_terminal)
+    if by_token is not None:
+        return Placed(by_token, "token")
+    for process in evidence.ancestry:
+        pane = shells.get(process)
+        if pane is not None and pane in panes:
+            return Placed(panes[pane], "ancestry")
+    claimed = panes.get(evidence.claimed_pane) if evidence.claimed_pane else None
+    return None if claimed is None else Placed(claimed, "claim")
+
+
+def caller_of(placed: Placed | None, claimed: PaneId | None, seats: Iterable[Seat]) -> Caller:
+    """The caller's seat. A pane without a seat of its own is a developer's, addressed as a peer."""
+    if placed is None:
+        return _outside(claimed)
+    seen = placed.sighting
+    doubt: str | None = None
+    for seat in sorted(seats, key=_importance):
+        if not _might_be(seat, seen):
+            continue
+        outcome = judge(seat.occupant, seen, None)
+        if outcome in STANDS:
+            return _seated(seat, placed)
+        doubt = doubt or f"the pane's recorded occupant of {seat.id} is {outcome}"
+    return Caller(
+        seat=peer_of(seen.terminal_id),
+        role="developer",
+        proof=placed.proof,
+        pane=seen.pane,
+        terminal_id=seen.terminal_id,
+        doubt=doubt,
+    )
+
+
+def _outside(claimed: PaneId | None) -> Caller:
+    if claimed is None:
+        return Caller(seat=OPERATOR, role="operator", proof="operator")
+    # a claimed pane that the host does not have: neither a seat nor a person outside every pane
+    return Caller(seat=SeatId(f"pane:{claimed}"), role="developer", proof="claim", pane=claimed)
+
+
+def _seated(seat: Seat, placed: Placed) -> Caller:
+    seen = placed.sighting
+    return Caller(
+        seat=seat.id,
+        role=seat.role,
+        proof=placed.proof,
+        task=seat.task,
+        pane=seen.pane,
+        terminal_id=seen.terminal_id,
+    )
+
+
+def _might_be(seat: Seat, seen: Sighting) -> bool:
+    return seat.pane == seen.pane or (
+        seat.occupant is not None and seat.occupant.terminal_id == seen.terminal_id
+    )
+
+
+def _importance(seat: Seat) -> tuple[int, int]:
+    order = 0 if seat.id == COORDINATOR else 1 if seat.role in ("worker", "reviewer") else 2
+    return order, -seat.seq
+
+
+def _with_terminal(panes: Iterable[Sighting], terminal_id: str | None) -> Sighting | None:
+    if terminal_id is None:
+        return None
+    return next((seen for seen in panes if seen.terminal_id == terminal_id), None)
+
+
+def find_pane(seat: Seat, panes: Mapping[PaneId, Sighting]) -> Sighting | Gone:
+    """Where the seat's occupant is now: its terminal wherever it moved, else its recorded pane."""
+    terminal = seat.occupant.terminal_id if seat.occupant else None
+    moved = _with_terminal(panes.values(), terminal)
+    if moved is not None:
+        return moved
+    return panes.get(seat.pane, Gone()) if seat.pane else Gone()

@@ -1,0 +1,30 @@
+"""What may be asked about tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from msgspec import Meta
+
+from coordinatord.features.tasks.records import Task
+from coordinatord.wire.requests import Access, Listing, Mutation, Request
+
+TaskName = Annotated[str, Meta(description="The task, such as t-1h6v5w0z.")]
+
+
+class NewTask(Mutation[Task], frozen=True, kw_only=True, tag="task.new"):
+    """Record a task, and seat its worker if a pane is named."""
+
+    access: ClassVar[Access] = Access.COORDINATION
+
+    title: Annotated[str, Meta(description="A short title; one line.")]
+    brief: Annotated[str, Meta(description="The approved brief: what is to be done.")] | None = None
+    worker_pane: (
+        Annotated[str, Meta(description="The pane whose agent works on it, such as w1:p2.")] | None
+    ) = None
+
+
+class ListTasks(Request[Listing[Task]], frozen=True, kw_only=True, tag="task.list"):
+    """List the active tasks, oldest first."""
+
+    archived: Annotated[bool, Meta(description="Show the archived ones too.")] = False

@@ -1,0 +1,89 @@
+"""The shapes that reading commands answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from coordinatord.features.delivery.records import Attempt, Stage
+from coordinatord.ids import SeatId, TaskId
+
+
+class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing owed to the seat, with the text to read. ``state`` is how far telling has come."""
+
+    id: str
+    kind: str
+    seq: int
+    since: float
+    task: TaskId | None = None
+    by: SeatId | None = None
+    text: str | None = None
+    state: str = "pending"
+    settling: str = ""
+
+
+class Inbox(msgspec.Struct, frozen=True, kw_only=True):
+    """What a seat owes others, oldest first."""
+
+    seat: SeatId
+    items: list[InboxItem]
+    incomplete: bool = False
+
+
+class Why(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a record stands, in one sentence, and the facts behind it.
+
+    ``state`` is a word of the closed lists in interfaces.md: a delivery stage, a hold reason, or the
+    record's own state where nothing is owed.
+    """
+
+    id: str
+    sentence: str
+    state: str
+    held: str | None = None
+    since: float | None = None
+    attempts: list[Attempt] = []
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """The terminal host, as `coordctl status` shows it."""
+
+    kind: str | None
+    socket: str | None
+    protocol: int | None
+    connected: bool
+    version: str | None = None
+    events_seen: int = 0
+    gaps_found: int = 0
+    last_snapshot: float | None = None
+    trouble: str | None = None
+
+
+class Status(msgspec.Struct, frozen=True, kw_only=True):
+    """The daemon's state. ``oldest_debt_s`` is the age in seconds of the oldest thing owed."""
+
+    pid: int
+    version: str
+    workspace: str
+    socket: str
+    terminal: Connection
+    held: dict[str, int]
+    stages: dict[Stage, int] = {}
+    owed: int = 0
+    oldest_debt_s: float | None = None
+    seq: int = 0
+    started_at: float = 0.0
+    incomplete: bool = False
+
+
+class Watching(msgspec.Struct, frozen=True, kw_only=True):
+    """A watch stands: lines follow as ``watch.line`` notifications, beginning after ``since``."""
+
+    since: int
+    seq: int
+
+
+AnyRecord = dict[str, Any]
+"""One record of whatever kind, ``id`` at its top level."""
