@@ -40,10 +40,11 @@ class Misplaced(Exception):
 
 
 def runtime_folder(environ: Mapping[str, str], *, platform: str = sys.platform) -> str:
-    """Where sockets go: ``$XDG_RUNTIME_DIR/coordinatord``; on macOS, ``~/Library/Caches/coordinatord``.
+    """Where sockets go: ``coordinatord`` in ``$XDG_RUNTIME_DIR``, on macOS in ``~/Library/Caches``.
 
     ``/tmp/coordinatord-<uid>`` stands in where that is not set, not there, or so long that the
-    path of a socket would pass `SAFE_LENGTH`. Clients follow the same rule, so they find it by themselves.
+    path of a socket would pass `SAFE_LENGTH`. Clients follow the same rule, so they find it by
+    themselves.
     """
     if platform == "darwin":
         home = home_folder(environ)

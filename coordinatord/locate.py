@@ -1,7 +1,7 @@
 """Where things are: workspace, folders, sockets. The one module that knows; standard library only.
 
-Commands import this on their ordinary path, so nothing here may import more than `os`, `stat` and
-`sys` at the top, and paths are strings. Functions take the environment as an argument. Nothing is
+Commands import this on their ordinary path, so nothing here may import more than `os`, `stat`,
+`sys` and the like at the top, and paths are strings. Functions take the environment as an argument. Nothing is
 written except by `make`, `make_private` and `publish_socket`.
 
 How a client finds its daemon, first match wins: ``--socket``, ``COORDINATORD_SOCKET``, ``-C DIR``,
@@ -11,6 +11,7 @@ How a client finds its daemon, first match wins: ``--socket``, ``COORDINATORD_SO
 
 from __future__ import annotations
 
+import binascii
 import os
 import stat
 import sys
@@ -308,10 +309,8 @@ def publish_socket(workspace: Workspace, path: str) -> None:
 
 def instance_name(root: str) -> str:
     """``<name>-<hash8>`` of a root: its last part in safe characters, a hash of the whole path."""
-    # imported here because a command that reads the socket's path from the file needs no hash of it
-    from hashlib import sha256
-
-    digest = sha256(os.fsencode(root)).hexdigest()[:8]
+    # a checksum is enough to tell paths apart, and importing hashlib costs every command milliseconds
+    digest = f"{binascii.crc32(os.fsencode(root)):08x}"
     last = os.path.basename(root)
     safe = "".join(
         each if each.isascii() and (each.isalnum() or each in "._") else "-" for each in last
