@@ -54,6 +54,8 @@ REASONS: Final[dict[str, str]] = {
     "store-corrupt": "The database is damaged.",
     "store-network": "The database lies on a network file system.",
     # daemon, places, settings
+    "no-workspace": "There is no workspace here.",
+    "no-daemon": "No daemon answers.",
     "already-running": "A daemon for this workspace runs already.",
     "socket-taken": "Something that is not ours stands at the socket path.",
     "folder-unsafe": "A folder or file has the wrong owner or mode.",

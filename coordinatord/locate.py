@@ -1,7 +1,7 @@
 """Where things are: workspace, folders, sockets. The one module that knows; standard library only.
 
-Commands import this on their ordinary path, so nothing here may import more than `os`, `stat`,
-`sys` and the like at the top, and paths are strings. Functions take the environment as an argument. Nothing is
+Commands import this on their ordinary path, so nothing here may import more than `os`, `sys` and
+the like at the top, and paths are strings. Functions take the environment as an argument. Nothing is
 written except by `make`, `make_private` and `publish_socket`.
 
 How a client finds its daemon, first match wins: ``--socket``, ``COORDINATORD_SOCKET``, ``-C DIR``,
@@ -309,7 +309,7 @@ def publish_socket(workspace: Workspace, path: str) -> None:
 
 def instance_name(root: str) -> str:
     """``<name>-<hash8>`` of a root: its last part in safe characters, a hash of the whole path."""
-    # a checksum is enough to tell paths apart, and importing hashlib costs every command milliseconds
+    # a checksum tells paths apart, and importing hashlib would cost every command milliseconds
     digest = f"{binascii.crc32(os.fsencode(root)):08x}"
     last = os.path.basename(root)
     safe = "".join(
