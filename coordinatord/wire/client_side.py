@@ -91,7 +91,7 @@ class ClientSide:
         return jsonrpc.encode_notification(method, params) + b"\n"
 
     def cancel(self, id: int) -> bytes:
-        """Take a call back. It is still answered: as cancelled, or with a result that was faster."""
+        """Take a call back. It is still answered, as cancelled or with its result."""
         return self.notify(CANCEL, {"id": id})
 
     def feed(self, piece: bytes) -> None:

@@ -243,7 +243,7 @@ def _not_unicode(parsed: Call | Malformed) -> Malformed:
     if isinstance(parsed, Malformed):
         return parsed
     id = parsed.id
-    if id is None or _REPLACEMENT in id:
+    if id is None or _REPLACEMENT in bytes(id):
         id = NULL
     message = "a string holds half of a surrogate pair, which is not Unicode text"
     hint = "send the text as UTF-8, or escape characters above U+FFFF as a pair"

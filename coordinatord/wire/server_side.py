@@ -98,7 +98,7 @@ class ServerSide:
         """Close ``call`` with its result (JSON) or an error.
 
         Returns:
-            What to send now: nothing for a notification, nothing while others of its batch are open.
+            What to send now: nothing for a notification, nor while others of its batch are open.
 
         Raises:
             KeyError: the call was answered before.
