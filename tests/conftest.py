@@ -1,0 +1,43 @@
+"""What every test has: both event loops, and an alarm for blocking calls on asyncio's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pytest
+from blockbuster import BlockBuster
+
+MAY_BLOCK: Final = [
+    # a log line goes to the page cache; a queue would lose the last ones before a crash
+    ("coordinatord/daemon/log_file.py", {"write"}),
+    # the kernel answers /proc from memory, and a caller's proof must be taken at once
+    ("coordinatord/lineage.py", {"boot_id", "_start_and_parent", "environment"}),
+]
+"""Where our code may block the event loop, each with its reason."""
+
+
+@pytest.fixture(params=["asyncio", "trio"])
+def anyio_backend(request: pytest.FixtureRequest) -> str:
+    """Every async test runs on both event loops."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def _alarm() -> BlockBuster:
+    alarm = BlockBuster("coordinatord")
+    for call in alarm.functions.values():
+        for filename, functions in MAY_BLOCK:
+            call.can_block_in(filename, functions)
+    return alarm
+
+
+@pytest.fixture(autouse=True)
+def blockbuster(request: pytest.FixtureRequest, _alarm: BlockBuster) -> Iterator[None]:
+    """On asyncio, a call of our package that blocks the event loop fails the test."""
+    if "anyio_backend" not in request.fixturenames or "trio" in str(request.node.callspec.params):
+        yield
+        return
+    _alarm.activate()
+    yield
+    _alarm.deactivate()
