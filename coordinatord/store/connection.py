@@ -1,0 +1,47 @@
+"""How connections are opened, and by what a file is known as ours."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+APPLICATION_ID: Final = 0x436F6F72
+"""In the header of every database of ours ("Coor"), so that another program's is never touched."""
+
+_LOG_LIMIT: Final = 16 * 1024 * 1024
+"""Bytes to which the write-ahead log is cut back once it was longer."""
+
+
+def open_writer(path: Path, busy_ms: int) -> sqlite3.Connection:
+    """The connection that writes. A commit returns when it is on disk (``synchronous=FULL``)."""
+    connection = _open(path, "rw", busy_ms)
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute(f"PRAGMA journal_size_limit = {_LOG_LIMIT}")
+    return connection
+
+
+def open_reader(path: Path, busy_ms: int) -> sqlite3.Connection:
+    """A connection that can read only. It needs write access to the shared index of the log."""
+    connection = _open(path, "rw", busy_ms)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def open_untouching(path: Path, busy_ms: int) -> sqlite3.Connection:
+    """A connection that leaves the file and its log byte for byte, also when it is closed."""
+    return _open(path, "ro", busy_ms)
+
+
+def _open(path: Path, mode: str, busy_ms: int) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        f"file:{quote(str(path))}?mode={mode}",
+        uri=True,
+        timeout=busy_ms / 1000,
+        isolation_level=None,
+        cached_statements=256,
+    )
+    # the schema of a file that came with a cloned repository is not ours to trust
+    connection.execute("PRAGMA trusted_schema = OFF")
+    return connection
