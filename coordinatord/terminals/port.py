@@ -2,12 +2,15 @@
 
 Every call is bounded by a deadline of its own (5 seconds by default) and raises only:
 
-* `Unreachable`: the host did not answer and did nothing that matters. Reads that time out raise it too.
+* `Unreachable`: the host did not answer and did nothing that matters. Reads that time out raise it
+  too.
 * `PaneMissing`: the host has no such pane.
 * `HostRefused`: the host said no, with its code; nothing was done.
-* `Uncertain`: the request was sent and no answer came: it may have been done. Only calls that act raise it.
+* `Uncertain`: the request was sent and no answer came: it may have been done. Only calls that act
+  raise it.
 
-Source of the rules: herdr-protocol.md §1.5 (codes), §7.1 (prompt), §4.3 and §4.6 (events are hints).
+Source of the rules: herdr-protocol.md §1.5 (codes), §7.1 (prompt), §4.3 and §4.6 (events are
+hints).
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ Source = Literal["visible", "recent", "recent_unwrapped", "detection"]
 
 
 class AgentSession(msgspec.Struct, frozen=True):
-    """The agent's own conversation, as its hook reported it to the host. Optional: a hint, never a hold."""
+    """The agent's own conversation, as its hook reported it to the host: a hint, never a hold."""
 
     source: str
     agent: str
@@ -49,8 +52,9 @@ class Occupant(msgspec.Struct, frozen=True, kw_only=True):
 class Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """One pane as the host showed it at one moment.
 
-    ``live`` is False for a restored agent that has no process yet (herdr-protocol.md §3.4): it looks idle
-    and ready, and is not. ``state_change_seq`` is None where the host did not say (a pane without agent).
+    ``live`` is False for a restored agent that has no process yet (herdr-protocol.md §3.4): it
+    looks idle and ready, and is not. ``state_change_seq`` is None where the host did not say (a
+    pane without agent).
     """
 
     pane: PaneId
@@ -90,16 +94,21 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):
-    """One process of a pane's foreground process group."""
+    """One process of a pane's foreground process group.
+
+    ``declared`` is the process's own ``HERDR_AGENT``, by which a wrapper says which agent it
+    carries.
+    """
 
     pid: int
     name: str
     argv: tuple[str, ...] = ()
     cwd: str | None = None
+    declared: str | None = None
 
 
 class Foreground(msgspec.Struct, frozen=True, kw_only=True):
-    """What really runs in a pane. ``shell`` is None if the process is gone or cannot be identified."""
+    """What really runs in a pane. ``shell`` is None if it is gone or cannot be identified."""
 
     shell: ProcessId | None
     group: int | None = None
@@ -114,7 +123,7 @@ class PaneText(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known about the host behind the socket. ``may_type`` is False for an unknown protocol."""
+    """What is known about the host at the socket. ``may_type``: False for an unknown protocol."""
 
     kind: Literal["herdr", "embedded"]
     socket: str
@@ -157,6 +166,22 @@ class LookAround(msgspec.Struct, frozen=True):
 TerminalEvent: TypeAlias = StreamUp | StreamDown | LookAt | LookAround
 
 
+BACKSTOP: Final = 15.0
+"""Seconds between two snapshots that are taken although no event asked for one."""
+
+_CHEAP: Final = 40
+"""Panes up to which a snapshot costs the host nothing that matters (timings: 30 panes 3 ms)."""
+
+
+def backstop_interval(panes: int, shortest: float = BACKSTOP) -> float:
+    """Seconds until the next backstop snapshot of a host with that many panes.
+
+    A snapshot's cost grows with the panes, in a host of 200 to seconds (herdr-protocol.md §8), so
+    the pause grows in proportion, up to eight times the shortest.
+    """
+    return shortest * min(8.0, max(1.0, panes / _CHEAP))
+
+
 class Terminal(Protocol):
     """A terminal host. Implementations: `terminals.herdr.backend`, `terminals.fake`."""
 
@@ -173,7 +198,10 @@ class Terminal(Protocol):
         """
 
     def watch(self, panes: frozenset[PaneId]) -> None:
-        """Ask for status events of exactly these panes from now on; missing ones are dropped silently."""
+        """Ask for status events of exactly these panes; missing ones are dropped silently."""
+
+    def missed(self, changes: int) -> None:
+        """Count changes that a snapshot showed and no event announced; `health` tells the sum."""
 
     def health(self) -> Health:
         """The connection's state now."""
@@ -185,21 +213,35 @@ class Terminal(Protocol):
         """All panes and host workspaces."""
 
     async def look(self, pane: PaneId) -> Sighting:
-        """One pane, freshly; one host call for a pane with an agent, two for one without."""
+        """One pane, freshly; one host call for a pane with a live agent, two for others.
+
+        A pane that moved to another host workspace may be found under its old address: ``pane`` in
+        the answer is the new one. ``label`` of a live agent's pane is as last seen by a snapshot.
+        """
 
     async def foreground(self, pane: PaneId) -> Foreground:
         """The processes in front in this pane, and its shell."""
 
     async def read(
-        self, pane: PaneId, source: Source = "visible", *, lines: int | None = None, ansi: bool = False
+        self,
+        pane: PaneId,
+        source: Source = "visible",
+        *,
+        lines: int | None = None,
+        ansi: bool = False,
     ) -> PaneText:
         """Text of the pane. ``visible`` never moves an agent's view; the ``recent`` sources may."""
 
     async def prompt(self, pane: PaneId, text: str) -> None:
         """Give text to the agent in the pane; Enter follows 300 ms after this returns. No wait."""
 
-    async def press(self, pane: PaneId, keys: Sequence[str]) -> None:
-        """Press keys, for example ``("enter",)`` or ``("ctrl+c",)``, in one write."""
+    async def press(self, pane: PaneId, keys: Sequence[str], *, to_agent: bool = False) -> None:
+        """Press keys, for example ``("enter",)`` or ``("ctrl+c",)``.
+
+        With ``to_agent`` the host first checks that the agent is in front (`HostRefused` if not),
+        and writes all keys at once: the way to nudge a composer, since Enter in a shell would run
+        the text.
+        """
 
     async def send(self, pane: PaneId, text: str, keys: Sequence[str] = ()) -> None:
         """Type text into whatever is in front (paste-wrapped if it asked for that), then keys."""
@@ -217,7 +259,7 @@ class Terminal(Protocol):
     async def new_workspace(
         self, *, label: str | None, cwd: str | None, env: Mapping[str, str]
     ) -> Sighting:
-        """A new host workspace's root pane, without focus (the first one is focused all the same)."""
+        """A new host workspace's root pane, without focus (a first one is focused all the same)."""
 
     async def rename(self, pane: PaneId, label: str | None) -> None:
         """Set or clear the pane's label."""
@@ -225,5 +267,7 @@ class Terminal(Protocol):
     async def close(self, pane: PaneId) -> None:
         """End the pane and all that runs in it."""
 
-    async def start_agent(self, pane: PaneId, kind: str, name: str, args: Sequence[str]) -> Sighting:
-        """Start an agent of ``kind`` at the pane's shell prompt; it is pending until `look` says ready."""
+    async def start_agent(
+        self, pane: PaneId, kind: str, name: str, args: Sequence[str]
+    ) -> Sighting:
+        """Start an agent at the pane's shell prompt; pending until `look` says it is ready."""
