@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -41,3 +44,11 @@ def blockbuster(request: pytest.FixtureRequest, _alarm: BlockBuster) -> Iterator
     _alarm.activate()
     yield
     _alarm.deactivate()
+
+
+@pytest.fixture
+def runtime_base() -> Iterator[Path]:
+    """Stands in for ``$XDG_RUNTIME_DIR``: private, and short enough for the paths of sockets."""
+    folder = Path(tempfile.mkdtemp(prefix="c-", dir="/tmp"))
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)

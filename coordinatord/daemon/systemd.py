@@ -1,19 +1,17 @@
-"""What a service manager wants to hear, and the socket it may have opened for us.
+"""What a service manager wants to hear. The socket it opened for us: `sockets.inherited`.
 
 Own lines, since the packages for it are old or need C headers. Without a service manager every
-function does nothing. Source: sd_notify(3), sd_listen_fds(3).
+function does nothing. Source: sd_notify(3).
 """
 
 from __future__ import annotations
 
-import os
 import socket
 from collections.abc import Callable, Mapping
 from typing import Final
 
 import anyio
 
-FIRST_DESCRIPTOR: Final = 3
 _MANAGER: Final = frozenset(
     ["NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LISTEN_FDS", "LISTEN_PID", "LISTEN_FDNAMES"]
 )
@@ -74,29 +72,6 @@ class Notifier:
                 channel.sendto("\n".join(lines).encode(), address)
         except OSError:  # a manager that is gone or does not read is no reason to fail
             return
-
-
-def inherited(environ: Mapping[str, str], pid: int) -> dict[str, list[int]]:
-    """The descriptors handed to this process by name: ``FileDescriptorName=``, else ``unknown``.
-
-    Meant for another process (``LISTEN_PID``): none.
-    """
-    count = environ.get("LISTEN_FDS", "")
-    if environ.get("LISTEN_PID") != str(pid) or not count.isdecimal():
-        return {}
-    names = environ.get("LISTEN_FDNAMES", "").split(":")
-    found: dict[str, list[int]] = {}
-    for index in range(int(count)):
-        name = names[index] if index < len(names) and names[index] else "unknown"
-        found.setdefault(name, []).append(FIRST_DESCRIPTOR + index)
-    return found
-
-
-def keep_to_ourselves(descriptors: Mapping[str, list[int]]) -> None:
-    """Do not hand the descriptors on to what we start."""
-    for row in descriptors.values():
-        for descriptor in row:
-            os.set_inheritable(descriptor, False)
 
 
 def without_manager(environ: Mapping[str, str]) -> dict[str, str]:

@@ -114,36 +114,6 @@ async def test_nobody_watches(environ: dict[str, str]) -> None:
         await systemd.Notifier(environ, 42).watchdog(lambda: pytest.fail("asked for progress"))
 
 
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({}, {}),
-        ({"LISTEN_PID": "42", "LISTEN_FDS": "1", "LISTEN_FDNAMES": "api"}, {"api": [3]}),
-        ({"LISTEN_PID": "42", "LISTEN_FDS": "2"}, {"unknown": [3, 4]}),
-        (
-            {"LISTEN_PID": "42", "LISTEN_FDS": "3", "LISTEN_FDNAMES": "api:x:api"},
-            {"api": [3, 5], "x": [4]},
-        ),
-        ({"LISTEN_PID": "43", "LISTEN_FDS": "1"}, {}),
-        ({"LISTEN_FDS": "1"}, {}),
-        ({"LISTEN_PID": "42", "LISTEN_FDS": "-1"}, {}),
-    ],
-)
-def test_inherited_sockets_have_names(
-    environ: dict[str, str], expected: dict[str, list[int]]
-) -> None:
-    assert systemd.inherited(environ, 42) == expected
-
-
-def test_inherited_sockets_are_not_handed_on() -> None:
-    reader, writer = os.pipe()
-    os.set_inheritable(reader, True)
-    systemd.keep_to_ourselves({"api": [reader]})
-    assert not os.get_inheritable(reader)
-    os.close(reader)
-    os.close(writer)
-
-
 def test_a_child_cannot_answer_in_our_place() -> None:
     manager = dict.fromkeys(
         [

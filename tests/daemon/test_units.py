@@ -23,12 +23,13 @@ def parsed(name: str) -> configparser.ConfigParser:
     return unit
 
 
-def test_the_socket_is_where_clients_look(tmp_path: Path) -> None:
+def test_the_socket_is_where_clients_look(runtime_base: Path) -> None:
     """The template's path is the API path itself, so a unit's daemon is found by everybody."""
-    tmp_path.chmod(0o700)
-    workspace = locate.Workspace("/srv/some project", {"XDG_RUNTIME_DIR": str(tmp_path)})
+    workspace = locate.Workspace("/srv/some project", {"XDG_RUNTIME_DIR": str(runtime_base)})
     listen = parsed(SOCKET)["Socket"]["ListenStream"]
-    assert listen.replace("%t", str(tmp_path)).replace("%i", workspace.instance) == workspace.socket
+    assert workspace.socket == listen.replace("%t", str(runtime_base)).replace(
+        "%i", workspace.instance
+    )
 
 
 def test_only_the_user_can_connect_from_the_first_instant() -> None:
