@@ -1,0 +1,238 @@
+"""What an application tells its terminal besides text: modes, title, folder, and questions.
+
+The emulator draws; this scanner reads the same bytes for what the emulator keeps to itself. It
+knows no screen: a question that needs one (where is the cursor?) comes out as a `Mark` at its place
+in the stream. Invariant: what comes out does not depend on how the stream was cut into pieces.
+Sources: ECMA-48, xterm's control sequences; herdr-protocol.md §2.4 (bracketed paste).
+"""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+MarkKind = Literal["answer", "cursor", "private-cursor", "size", "erase-scrollback"]
+
+_TEXT_LIMIT: Final = 8192
+"""Longest OSC that is kept, in bytes: titles are far shorter, clipboards are not ours."""
+_SEQUENCE_LIMIT: Final = 256
+"""Longest unfinished control sequence that is kept for the next piece, in bytes."""
+_TITLE_LIMIT: Final = 256
+"""Longest title in characters."""
+
+_ALTERNATE: Final = frozenset({47, 1047, 1049})
+_MOUSE: Final = frozenset({9, 1000, 1002, 1003})
+_TRACKED: Final = _MOUSE | {1, 66, 1004, 1005, 1006, 1007, 1015, 1016, 2004}
+
+_CSI: Final = re.compile(rb"\x1b\[([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
+_CSI_BEGINNING: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?")
+_STRING_END: Final = re.compile(rb"[\x07\x18\x1a\x1b]")
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+_FIXED_ANSWERS: Final[dict[tuple[bytes, bytes, bytes], bytes]] = {
+    (b"", b"", b"c"): b"\x1b[?62;22c",  # a VT220 with colours
+    (b"", b"0", b"c"): b"\x1b[?62;22c",
+    (b">", b"", b"c"): b"\x1b[>1;10;0c",
+    (b">", b"0", b"c"): b"\x1b[>1;10;0c",
+    (b"", b"5", b"n"): b"\x1b[0n",
+    (b">", b"", b"q"): b"\x1bP>|coordinatord\x1b\\",
+    (b">", b"0", b"q"): b"\x1bP>|coordinatord\x1b\\",
+}
+_PLACED_MARKS: Final[dict[tuple[bytes, bytes, bytes], MarkKind]] = {
+    (b"", b"6", b"n"): "cursor",
+    (b"?", b"6", b"n"): "private-cursor",
+    (b"", b"18", b"t"): "size",
+    (b"", b"3", b"J"): "erase-scrollback",
+}
+_COLOURS: Final = {b"10": b"rgb:ffff/ffff/ffff", b"11": b"rgb:0000/0000/0000"}
+"""What an application hears when it asks for the default colours: light text on a dark ground."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """Something to do once the bytes before ``end`` (an offset into the piece) are drawn."""
+
+    end: int
+    kind: MarkKind
+    answer: bytes = b""
+
+
+@dataclass(slots=True)
+class Modes:
+    """The modes that an application has switched on now, its title and the folder it reported."""
+
+    private: set[int] = field(default_factory=set)
+    alternate: bool = False
+    title: str | None = None
+    reported_cwd: str | None = None
+
+    @property
+    def bracketed_paste(self) -> bool:
+        """Pasted text is to be wrapped (DEC private mode 2004)."""
+        return 2004 in self.private
+
+    @property
+    def application_cursor(self) -> bool:
+        """Cursor keys are to be sent as ``ESC O x`` (DEC private mode 1)."""
+        return 1 in self.private
+
+    @property
+    def mouse(self) -> bool:
+        """The application takes mouse reports."""
+        return not _MOUSE.isdisjoint(self.private)
+
+    def switch(self, mode: int, on: bool) -> None:
+        """Set or reset one DEC private mode; those nobody asks about are dropped."""
+        if mode in _ALTERNATE:
+            self.alternate = on
+        elif mode in _TRACKED and on:
+            self.private.add(mode)
+        else:
+            self.private.discard(mode)
+
+    def reset(self) -> None:
+        """Full or soft reset of the terminal; the title stays."""
+        self.private.clear()
+        self.alternate = False
+
+    def sequences(self) -> bytes:
+        """Bytes that switch a fresh terminal into these modes, the choice of buffer excepted."""
+        return b"".join(b"\x1b[?%dh" % mode for mode in sorted(self.private))
+
+
+class Scanner:
+    """Feeds on the byte stream of one terminal and keeps its `Modes`."""
+
+    def __init__(self) -> None:
+        self.modes = Modes()
+        self._unfinished = b""
+        self._in_string = False
+
+    def scan(self, piece: bytes) -> list[Mark]:
+        """Take the next piece; returns what has to be done at which place in it, in order."""
+        if not self._unfinished and not self._in_string and b"\x1b" not in piece:
+            return []
+        stream = self._unfinished + piece
+        before = len(self._unfinished)
+        self._unfinished = b""
+        marks: list[Mark] = []
+        at = self._leave_string(stream, 0) if self._in_string else stream.find(b"\x1b")
+        while 0 <= at < len(stream):
+            at = self._one(stream, at, before, marks)
+        return marks
+
+    def _one(self, stream: bytes, at: int, before: int, marks: list[Mark]) -> int:
+        """Read the sequence at ``at``; returns where the next one begins, -1 for nowhere."""
+        introducer = stream[at + 1 : at + 2]
+        if introducer == b"[":
+            found = _CSI.match(stream, at)
+            if found:
+                self._control(found, found.end() - before, marks)
+                return stream.find(b"\x1b", found.end())
+        elif introducer == b"]":
+            return self._operating_system_command(stream, at, before, marks)
+        elif introducer and introducer in b"PX^_":
+            self._in_string = True
+            return self._leave_string(stream, at + 2)
+        elif introducer == b"c":
+            self.modes.reset()
+        return self._next_or_keep(stream, at)
+
+    def _next_or_keep(self, stream: bytes, at: int) -> int:
+        following = stream.find(b"\x1b", at + 1)
+        if following < 0 and len(stream) - at <= _SEQUENCE_LIMIT:
+            beginning = _CSI_BEGINNING.match(stream, at)
+            if beginning and beginning.end() == len(stream):
+                self._unfinished = stream[at:]
+        return following
+
+    def _leave_string(self, stream: bytes, at: int) -> int:
+        """Skip a string that does not matter; returns the next escape, -1 if it goes on."""
+        found = _STRING_END.search(stream, at)
+        if found is None:
+            return -1
+        if found[0] == b"\x1b" and found.end() == len(stream):
+            self._unfinished = b"\x1b"  # the terminator itself is cut in two
+            return -1
+        self._in_string = False
+        return stream.find(b"\x1b", found.start())
+
+    def _operating_system_command(
+        self, stream: bytes, at: int, before: int, marks: list[Mark]
+    ) -> int:
+        found = _STRING_END.search(stream, at + 2)
+        if found is None or (found[0] == b"\x1b" and found.end() == len(stream)):
+            if len(stream) - at <= _TEXT_LIMIT:
+                self._unfinished = stream[at:]
+            else:
+                self._in_string = True
+                self._unfinished = b"\x1b" if found else b""
+            return -1
+        end = found.end()
+        by_string_terminator = stream[found.start() : end + 1] == b"\x1b\\"
+        if by_string_terminator or found[0] == b"\x07":
+            end += by_string_terminator
+            terminator = stream[found.start() : end]
+            answer = self._command(stream[at + 2 : found.start()], terminator)
+            if answer:
+                marks.append(Mark(end - before, "answer", answer))
+            return stream.find(b"\x1b", end)
+        return stream.find(b"\x1b", found.start())
+
+    def _command(self, command: bytes, terminator: bytes) -> bytes:
+        number, _, rest = command.partition(b";")
+        if number in (b"0", b"2"):
+            title = _CONTROLS.sub("", rest.decode("utf-8", "replace"))[:_TITLE_LIMIT]
+            self.modes.title = title or None
+        elif number == b"7":
+            self.modes.reported_cwd = _path_of(rest) or self.modes.reported_cwd
+        elif number in _COLOURS and rest == b"?":
+            return b"\x1b]" + number + b";" + _COLOURS[number] + terminator
+        return b""
+
+    def _control(self, found: re.Match[bytes], end: int, marks: list[Mark]) -> None:
+        prefix, parameters, intermediate, final = found.groups()
+        if intermediate:
+            self._with_intermediate(prefix, parameters, intermediate + final, end, marks)
+        elif final in b"hl" and prefix == b"?":
+            for parameter in parameters.split(b";"):
+                self.modes.switch(_number(parameter), final == b"h")
+        elif kind := _PLACED_MARKS.get((prefix, parameters, final)):
+            marks.append(Mark(end, kind))
+        elif answer := _FIXED_ANSWERS.get((prefix, parameters, final)):
+            marks.append(Mark(end, "answer", answer))
+
+    def _with_intermediate(
+        self, prefix: bytes, parameters: bytes, last: bytes, end: int, marks: list[Mark]
+    ) -> None:
+        if last == b"!p":
+            alternate = self.modes.alternate
+            self.modes.reset()
+            self.modes.alternate = alternate  # a soft reset does not switch buffers
+        elif last == b"$p" and prefix == b"?" and parameters.isdigit():
+            answer = b"\x1b[?%s;%d$y" % (parameters, self._mode_state(_number(parameters)))
+            marks.append(Mark(end, "answer", answer))
+
+    def _mode_state(self, mode: int) -> int:
+        """DECRPM: 0 not known, 1 set, 2 reset."""
+        if mode in _ALTERNATE:
+            return 1 if self.modes.alternate else 2
+        if mode in _TRACKED:
+            return 1 if mode in self.modes.private else 2
+        return 0
+
+
+def _number(parameter: bytes) -> int:
+    return int(parameter) if parameter.isdigit() and len(parameter) < 6 else -1
+
+
+def _path_of(url: bytes) -> str | None:
+    """The absolute path in a ``file://host/path`` of OSC 7, or None if it is none."""
+    text = url.decode("utf-8", "replace")
+    if not text.startswith("file://"):
+        return None
+    _, slash, path = text[len("file://") :].partition("/")
+    path = urllib.parse.unquote("/" + path, errors="replace")
+    return path if slash and not _CONTROLS.search(path) else None

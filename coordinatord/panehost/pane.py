@@ -1,0 +1,222 @@
+"""One pane: a pseudo-terminal, the screen that shows it, and the queue of what is to be typed.
+
+Invariant: `write` never blocks and keeps its order; what the queue took is typed or the pane has
+ended. A flood of output in one pane gives the loop back after every few KiB, so that the others
+stay responsive.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+import anyio
+import anyio.abc
+import anyio.lowlevel
+
+from coordinatord.panehost.foreground import ForegroundFacts, foreground_of, session_members
+from coordinatord.panehost.pty import Pty
+from coordinatord.panehost.screen import NARROWEST, PIECE, Screen
+
+QUEUE_LIMIT: Final = 1024
+"""Writes that may wait, as in Herdr (herdr-protocol.md §2.4)."""
+TURN: Final = 4 * PIECE
+"""Bytes that a pane draws before the loop gets its turn."""
+PATIENCE_S: Final = 0.25
+"""How long a closing pane's processes get after each signal."""
+_LOOK_S: Final = 0.01
+
+PASTE_BEGIN: Final = b"\x1b[200~"
+PASTE_END: Final = b"\x1b[201~"
+
+
+class PaneClosed(Exception):
+    """The pane's shell has ended; nothing can be typed there."""
+
+
+class QueueFull(Exception):
+    """The pane takes no input and too many writes wait already."""
+
+
+class Pane:
+    """A shell in a terminal. Make it with `spawn`, then keep `run` going."""
+
+    def __init__(
+        self,
+        pty: Pty,
+        screen: Screen,
+        on_output: Callable[[], None],
+        on_exit: Callable[[int | None], None],
+    ) -> None:
+        self.shell_pid = pty.pid
+        self.screen = screen
+        self._pty = pty
+        self._on_output = on_output
+        self._on_exit = on_exit
+        self._queue: deque[bytes] = deque()
+        self._queued = anyio.Event()
+        self._sinks: list[Callable[[bytes], None]] = []
+        self._over = False
+
+    @classmethod
+    def spawn(
+        cls,
+        *,
+        argv: Sequence[str],
+        cwd: str,
+        env: Mapping[str, str],
+        columns: int,
+        rows: int,
+        on_output: Callable[[], None],
+        on_exit: Callable[[int | None], None],
+        scrollback: int = 5000,
+    ) -> Pane:
+        """Start ``argv`` in a new terminal; a ``cwd`` that does not exist becomes the home folder.
+
+        ``on_output`` is called in the loop after each batch of output, ``on_exit`` once at the end,
+        with the exit status (negative for a signal, None if unknown). Raises `OSError` if nothing
+        could be started.
+        """
+        columns, rows = max(NARROWEST, columns), max(1, rows)
+        pty = Pty.spawn(argv, cwd, env, columns, rows)
+        return cls(pty, Screen(columns, rows, scrollback), on_output, on_exit)
+
+    async def run(self) -> None:
+        """Show what the pane writes and type what is queued, until its shell has ended."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._read)
+                tasks.start_soon(self._type)
+                await self._pty.wait_exit()
+                tasks.cancel_scope.cancel()
+            self._drain()
+        finally:
+            self._over = True
+            self._pty.close()
+        self._on_exit(self._pty.status)
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes for the application. Raises `PaneClosed` or `QueueFull`: nothing is typed."""
+        if self._over:
+            raise PaneClosed
+        if len(self._queue) >= QUEUE_LIMIT:
+            raise QueueFull
+        if data:
+            self._queue.append(data)
+            self._queued.set()
+
+    def paste(self, text: str) -> bytes:
+        """``text`` as bytes for `write`, wrapped iff the application has bracketed paste on now.
+
+        Nothing is taken out of the text: a paste end in it ends the paste, as in Herdr.
+        """
+        encoded = text.encode("utf-8", "replace")
+        return PASTE_BEGIN + encoded + PASTE_END if self.screen.bracketed_paste else encoded
+
+    def resize(self, columns: int, rows: int) -> None:
+        """Change the size of terminal and screen, at least 2 by 1."""
+        columns, rows = max(NARROWEST, columns), max(1, rows)
+        self.screen.resize(columns, rows)
+        self._pty.resize(columns, rows)
+
+    def foreground(self) -> ForegroundFacts:
+        """What runs in front now; reads the process table."""
+        return foreground_of(self._pty.descriptor, self.shell_pid)
+
+    async def close(self) -> None:
+        """End all processes of the pane's session: HUP, TERM, KILL, as long as something lives."""
+        for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL):
+            if not self._living():
+                break
+            self._signal(number)
+            with anyio.move_on_after(PATIENCE_S):
+                while self._living():  # noqa: ASYNC110 - others' processes send no event
+                    await anyio.sleep(_LOOK_S)
+        if not self._over:
+            self._pty.reap()
+
+    def redraw(self) -> bytes:
+        """Bytes that repaint the screen, its cursor and its modes for somebody who attaches."""
+        return self.screen.redraw()
+
+    def tap(self, sink: Callable[[bytes], None]) -> Callable[[], None]:
+        """Give all further output to ``sink`` as it comes; returns what takes it off again."""
+        self._sinks.append(sink)
+
+        def remove() -> None:
+            if sink in self._sinks:
+                self._sinks.remove(sink)
+
+        return remove
+
+    async def _read(self) -> None:
+        drawn = 0
+        while True:
+            piece = self._pty.read_nowait()
+            if piece == b"":
+                return
+            if piece is None:
+                drawn = self._told(drawn)
+                await self._pty.wait_readable()
+                continue
+            self._draw(piece)
+            drawn += len(piece)
+            if drawn >= TURN:
+                drawn = self._told(drawn)
+                await anyio.lowlevel.checkpoint()
+
+    def _told(self, drawn: int) -> int:
+        if drawn:
+            self._on_output()
+        return 0
+
+    def _draw(self, piece: bytes) -> None:
+        answers = self.screen.feed(piece)
+        if answers and not self._over and len(self._queue) < QUEUE_LIMIT:
+            self._queue.append(answers)
+            self._queued.set()
+        for sink in tuple(self._sinks):
+            sink(piece)
+
+    def _drain(self) -> None:
+        """What the shell wrote last; a child that it left behind is not waited for."""
+        self._over = True
+        drawn = 0
+        while drawn < 16 * TURN and (piece := self._pty.read_nowait()):
+            self._draw(piece)
+            drawn += len(piece)
+        self._told(drawn)
+
+    async def _type(self) -> None:
+        while True:
+            await self._queued.wait()
+            self._queued = anyio.Event()
+            while self._queue:
+                await self._type_one()
+
+    async def _type_one(self) -> None:
+        """The first of the queue; it stays there until all of it was taken."""
+        rest = self._queue[0]
+        while rest:
+            try:
+                taken = self._pty.write_nowait(rest)
+            except OSError:  # the terminal is gone; `run` is about to see that the shell is too
+                self._queue.clear()
+                return
+            rest = rest[taken:]
+            if rest:
+                await self._pty.wait_writable()
+        self._queue.popleft()
+
+    def _living(self) -> bool:
+        return bool(session_members(self.shell_pid))
+
+    def _signal(self, number: signal.Signals) -> None:
+        for pid in session_members(self.shell_pid):
+            try:
+                os.kill(pid, number)
+            except ProcessLookupError:
+                continue
