@@ -1,7 +1,7 @@
 """Finds the route of a call, runs it, and turns whatever happens into an answer.
 
 Invariant: this is the one place that turns exceptions into wire errors, and it says whose fault it
-was (architecture, rule 9). A bug is logged whole under a log id; what the caller sent is never logged.
+was (architecture, rule 9). A bug is logged whole under a log id; what the caller sent never is.
 """
 
 from __future__ import annotations
