@@ -113,6 +113,8 @@ class Foreground(msgspec.Struct, frozen=True, kw_only=True):
     shell: ProcessId | None
     group: int | None = None
     programs: tuple[Program, ...] = ()
+    launch_token: str | None = None
+    """The ``COORDINATORD_TOKEN`` that the shell was started with."""
 
 
 class PaneText(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ attacker of the same user.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
@@ -50,8 +50,16 @@ def place(
     return None if claimed is None else Placed(claimed, "claim")
 
 
-def caller_of(placed: Placed | None, claimed: PaneId | None, seats: Iterable[Seat]) -> Caller:
-    """The caller's seat. A pane without a seat of its own is a developer's, addressed as a peer."""
+def caller_of(
+    placed: Placed | None,
+    claimed: PaneId | None,
+    seats: Iterable[Seat],
+    shell_of: Callable[[str], ProcessId | None],
+) -> Caller:
+    """The caller's seat. A pane without a seat of its own is a developer's, addressed as a peer.
+
+    ``shell_of`` gives the probed shell of a terminal: a hand-off gives the pane a new terminal.
+    """
     if placed is None:
         return _outside(claimed)
     seen = placed.sighting
@@ -59,7 +67,7 @@ def caller_of(placed: Placed | None, claimed: PaneId | None, seats: Iterable[Sea
     for seat in sorted(seats, key=_importance):
         if not _might_be(seat, seen):
             continue
-        outcome = judge(seat.occupant, seen, None)
+        outcome = judge(seat.occupant, seen, shell_of(seen.terminal_id))
         if outcome in STANDS:
             return _seated(seat, placed)
         doubt = doubt or f"the pane's recorded occupant of {seat.id} is {outcome}"

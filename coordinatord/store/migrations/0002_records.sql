@@ -65,7 +65,7 @@ CREATE TABLE holds (
 -- a launch token is kept as its SHA-256 only
 CREATE TABLE launches (
   token TEXT PRIMARY KEY, key TEXT NOT NULL, at REAL NOT NULL,
-  pane TEXT, terminal TEXT
+  pane TEXT, terminal TEXT, typed INTEGER NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE INDEX launches_key ON launches (key);
 CREATE INDEX launches_terminal ON launches (terminal);

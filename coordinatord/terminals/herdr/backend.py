@@ -149,10 +149,12 @@ class HerdrTerminal:
             "pane.process_info", {"pane_id": pane}, schema.ProcessResult, pane=pane
         )
         found = answer.process_info
+        shell = found.shell_pid
         return Foreground(
-            shell=lineage.identify(found.shell_pid) if found.shell_pid else None,
+            shell=lineage.identify(shell) if shell else None,
             group=found.foreground_process_group_id,
             programs=tuple(_program(each) for each in found.foreground_processes),
+            launch_token=lineage.environment(shell).get("COORDINATORD_TOKEN") if shell else None,
         )
 
     async def read(

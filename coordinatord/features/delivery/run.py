@@ -1,0 +1,271 @@
+"""The pump: turns what is owed into attempts, one recipient at a time, all recipients at once.
+
+It reads the store again on every wake-up, and on a slow backstop timer: *owed and settled* is enough, no
+event is needed. A recipient whose host call hangs delays only itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+import anyio
+import anyio.abc
+import msgspec
+
+from coordinatord.clock import Clock
+from coordinatord.features.delivery import pacing, table
+from coordinatord.features.delivery.pacing import Due, Recipient, Waiting
+from coordinatord.features.delivery.records import Hold, HoldRecord, Pass, Told
+from coordinatord.features.delivery.run_attempt import Deliverer, Kept
+from coordinatord.features.obligations.records import Obligation
+from coordinatord.features.obligations.table import Sources
+from coordinatord.features.panes.judgement import Gone, Unseen
+from coordinatord.features.panes.proof import find_pane
+from coordinatord.features.panes.records import Seat
+from coordinatord.features.panes.sightings import Sightings
+from coordinatord.features.panes.table import all_seats
+from coordinatord.features.typing.records import Held
+from coordinatord.ids import AttemptId, SeatId
+from coordinatord.store.changes import Changes
+from coordinatord.store.database import Database, Transaction, View
+from coordinatord.terminals.port import Sighting
+
+STOP_WITHIN_S: Final = 5.0
+"""How long a stop waits for the attempts in hand to reach an outcome (case G-11)."""
+
+
+class Owing(msgspec.Struct, frozen=True, kw_only=True):
+    """What one read of the store gives the pump."""
+
+    seats: dict[SeatId, Seat]
+    groups: dict[SeatId, tuple[Obligation, ...]]
+    told: dict[SeatId, dict[str, Told]]
+    holds: dict[SeatId, HoldRecord]
+
+
+class Look(msgspec.Struct, frozen=True, kw_only=True):
+    """A closer look that held a text: what it saw, and when to look again (awake seconds)."""
+
+    held: Held
+    looks: int
+    again_at: float
+    seen: object
+
+
+class Pump:
+    """Owns the deliveries under way. Build one, `run` it in a task group, and ask for passes."""
+
+    def __init__(
+        self,
+        database: Database,
+        sightings: Sightings,
+        sources: Sources,
+        deliverer: Deliverer,
+        clock: Clock,
+        backstop_s: float,
+    ) -> None:
+        self._database = database
+        self._sightings = sightings
+        self._sources = sources
+        self._deliverer = deliverer
+        self._clock = clock
+        self._backstop_s = backstop_s
+        self._looks: dict[SeatId, Look] = {}
+        self._under_way: dict[SeatId, anyio.Event] = {}
+        self._group: anyio.abc.TaskGroup | None = None
+        self._stopping = False
+
+    async def run(
+        self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Deliver for ever. What an earlier daemon left in hand becomes uncertain first."""
+        await self._database.write(table.give_up_in_hand)
+        async with anyio.create_task_group() as group:
+            self._group = group
+            task_status.started()
+            while not self._stopping:
+                stored, seen = self._database.changes.count, self._sightings.changes.count
+                pause = await self._pass()
+                await self._wait(stored, seen, pause)
+
+    async def stop(self) -> None:
+        """Begin nothing new and wait, bounded, until every attempt in hand has its outcome."""
+        self._stopping = True
+        with anyio.move_on_after(STOP_WITHIN_S):
+            for finished in list(self._under_way.values()):
+                await finished.wait()
+
+    async def tell(self, only: frozenset[SeatId] | None, forced: bool) -> Pass:
+        """One explicit pass over these seats (None: all), waiting for the attempts it begins."""
+        owing = await self._database.read(self._read)
+        chosen = [
+            self._recipient(owing, seat, forced)
+            for seat in owing.groups
+            if only is None or seat in only
+        ]
+        kept: dict[SeatId, Kept] = {}
+
+        async def deliver(recipient: Recipient) -> None:
+            kept[recipient.seat] = await self._deliver(owing.seats[recipient.seat], forced)
+
+        async with anyio.create_task_group() as group:
+            for recipient in chosen:
+                match pacing.decide(recipient, self._clock.wall()):
+                    case Due():
+                        group.start_soon(deliver, recipient)
+                    case Waiting(seat=seat, held=held):
+                        kept[seat] = held
+                    case _:
+                        pass
+        await self._remember_holds({s: k for s, k in kept.items() if isinstance(k, Held)})
+        return self._passed(kept)
+
+    def _passed(self, kept: Mapping[SeatId, Kept]) -> Pass:
+        now = self._clock.wall()
+        return Pass(
+            attempts=[AttemptId(each) for each in kept.values() if isinstance(each, str)],
+            held=[
+                HoldRecord(seat=seat, reason=each.reason, since=now, detail=each.detail)
+                for seat, each in kept.items()
+                if isinstance(each, Held)
+            ],
+        )
+
+    async def _pass(self) -> float:
+        """Begin what is due; seconds until something that is known now has to be decided again."""
+        owing = await self._database.read(self._read)
+        now, waiting = self._clock.wall(), dict[SeatId, Held]()
+        pause = self._backstop_s
+        free = owing.holds.keys() - owing.groups.keys()
+        for seat in owing.groups:
+            if seat in self._under_way:
+                continue
+            decision = pacing.decide(self._recipient(owing, seat, False), now)
+            match decision:
+                case Due():
+                    free.discard(seat)
+                    self._begin(owing.seats[seat])
+                case Waiting(held=held, until=until):
+                    waiting[seat] = held
+                    pause = min(pause, (until or now + pause) - now)
+                case pacing.Resting(until=until):
+                    free |= {seat} & owing.holds.keys()
+                    pause = min(pause, (until or now + pause) - now)
+        await self._remember_holds(waiting, free, owing.holds)
+        return max(pause, 0.01)
+
+    async def _wait(self, stored: int, seen: int, pause: float) -> None:
+        async with anyio.create_task_group() as group:
+
+            async def until(changes: Changes, count: int) -> None:
+                await changes.wait_past(count)
+                group.cancel_scope.cancel()
+
+            group.start_soon(until, self._database.changes, stored)
+            group.start_soon(until, self._sightings.changes, seen)
+            await self._clock.sleep(pause)
+            group.cancel_scope.cancel()
+
+    def _read(self, view: View) -> Owing:
+        owed = self._sources.owed(view, self._clock.wall())
+        seats = {seat.id: seat for seat in all_seats(view)}
+        bindings = {key: seat.binding for key, seat in seats.items()}
+        told: dict[SeatId, dict[str, Told]] = {}
+        for each in table.told_about(view, owed.items, bindings):
+            told.setdefault(each.seat, {})[each.obligation] = each
+        return Owing(
+            seats=seats, groups=pacing.by_seat(owed.items), told=told, holds=table.holds(view)
+        )
+
+    def _recipient(self, owing: Owing, name: SeatId, forced: bool) -> Recipient:
+        seat = owing.seats.get(name)
+        seen: Sighting | Gone | Unseen = Unseen()
+        if self._sightings.connected and seat is not None:
+            seen = find_pane(seat, self._sightings.panes)
+        look = self._valid_look(name, seen)
+        return Recipient(
+            seat=name,
+            items=owing.groups.get(name, ()),
+            told=owing.told.get(name, {}),
+            seen=seen,
+            bound=seat is not None and seat.pane is not None and seat.occupant is not None,
+            settled_since=self._sightings.settled_since(seat.pane) if seat and seat.pane else None,
+            held=look.held if look else None,
+            relook_at=self._as_wall(look.again_at) if look else None,
+            forced=forced,
+        )
+
+    def _valid_look(self, seat: SeatId, seen: object) -> Look | None:
+        """The last closer look, unless the pane has been seen to change since."""
+        look = self._looks.get(seat)
+        if look is not None and look.seen != seen:
+            del self._looks[seat]
+            return None
+        return look
+
+    def _as_wall(self, awake: float) -> float:
+        return self._clock.wall() + awake - self._clock.awake()
+
+    def _begin(self, seat: Seat) -> None:
+        if self._group is not None and not self._stopping:
+            self._under_way[seat.id] = anyio.Event()
+            self._group.start_soon(self._deliver_and_note, seat)
+
+    async def _deliver_and_note(self, seat: Seat) -> None:
+        kept = await self._deliver(seat, False)
+        if isinstance(kept, Held):
+            await self._remember_holds({seat.id: kept})
+
+    async def _deliver(self, seat: Seat, forced: bool) -> Kept:
+        """One delivery; nobody else delivers to this seat meanwhile."""
+        finished = self._under_way.setdefault(seat.id, anyio.Event())
+        try:
+            kept = await self._deliverer.deliver(seat.id, forced)
+        finally:
+            if self._under_way.get(seat.id) is finished:
+                del self._under_way[seat.id]
+            finished.set()
+            self._sightings.changes.wake()
+        self._remember_look(seat, kept)
+        return kept
+
+    def _remember_look(self, seat: Seat, kept: Kept) -> None:
+        if not isinstance(kept, Held):
+            self._looks.pop(seat.id, None)
+            return
+        before = self._looks.get(seat.id)
+        looks = before.looks + 1 if before else 1
+        self._looks[seat.id] = Look(
+            held=kept,
+            looks=looks,
+            again_at=self._clock.awake() + pacing.relook_pause(looks),
+            seen=find_pane(seat, self._sightings.panes) if self._sightings.connected else Unseen(),
+        )
+
+    async def _remember_holds(
+        self,
+        waiting: Mapping[SeatId, Held],
+        free: Iterable[SeatId] = (),
+        known: Mapping[SeatId, HoldRecord] | None = None,
+    ) -> None:
+        news = {
+            seat: held
+            for seat, held in waiting.items()
+            if known is None or _differs(known.get(seat), held)
+        }
+        free = [seat for seat in free if seat not in waiting]
+        if news or free:
+            await self._database.write(_store_holds, news, free)
+
+
+def _differs(known: HoldRecord | None, held: Held) -> bool:
+    return known is None or (known.reason, known.detail) != (held.reason, held.detail)
+
+
+def _store_holds(tx: Transaction, news: Mapping[SeatId, Held], free: Iterable[SeatId]) -> None:
+    for seat in free:
+        table.release(tx, seat)
+    for seat, held in news.items():
+        reason: Hold = held.reason
+        table.hold(tx, seat, reason, held.detail)

@@ -1,0 +1,167 @@
+"""Attempts, how far telling has come, and holds, in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+import msgspec
+
+from coordinatord.features.delivery.records import (
+    OPEN,
+    Attempt,
+    Hold,
+    HoldRecord,
+    Reached,
+    Stage,
+    Told,
+    Transport,
+)
+from coordinatord.features.obligations.records import Obligation
+from coordinatord.features.panes.records import Seat
+from coordinatord.ids import AttemptId, SeatId
+from coordinatord.store.database import Transaction, View
+from coordinatord.store.records import RecordTable
+
+ATTEMPTS: Final = RecordTable(
+    "attempts", Attempt, lambda attempt: {"seat": attempt.seat, "stage": attempt.stage}
+)
+
+_TOLD: Final = "SELECT obligation, seat, binding, attempt, stage, failures, at FROM told"
+
+
+def told_to(view: View, seat: SeatId, binding: int) -> dict[str, Told]:
+    """How far telling this seat has come, by obligation; an earlier binding does not count."""
+    rows = view.rows(f"{_TOLD} WHERE seat = ? AND binding = ?", seat, binding)
+    return {row[0]: _told(row) for row in rows}
+
+
+def told_about(view: View, items: Iterable[Obligation], bindings: dict[SeatId, int]) -> list[Told]:
+    """How far telling has come about exactly these obligations."""
+    found: list[Told] = []
+    for item in items:
+        row = view.row(f"{_TOLD} WHERE obligation = ? AND seat = ?", item.id, item.to)
+        if row is not None and row[2] == bindings.get(item.to):
+            found.append(_told(row))
+    return found
+
+
+def _told(row: tuple[object, ...]) -> Told:
+    return msgspec.convert(dict(zip(Told.__struct_fields__, row, strict=True)), Told)
+
+
+def claim(
+    tx: Transaction,
+    seat: Seat,
+    named: Iterable[Obligation],
+    attempt: AttemptId,
+    *,
+    transport: Transport,
+    stage: Stage,
+    evidence: str,
+    sha256: str | None = None,
+    removed: tuple[str, ...] = (),
+    settled_at: float | None = None,
+) -> Attempt:
+    """Store the intent to tell, before anything is typed."""
+    named = tuple(named)
+    record = Attempt(
+        id=attempt,
+        seq=tx.journal("attempt", attempt, seat=seat.id, task=seat.task, actor="coordinatord"),
+        at=tx.now,
+        seat=seat.id,
+        binding=seat.binding,
+        pane=seat.pane,
+        transport=transport,
+        obligations=tuple(item.id for item in named),
+        records=tuple(dict.fromkeys(item.record for item in named)),
+        sha256=sha256,
+        removed=removed,
+        settled_at=settled_at,
+        trail=(Reached(stage=stage, at=tx.now, evidence=evidence),),
+    )
+    ATTEMPTS.put(tx, record)
+    for name in record.records:
+        tx.run("INSERT OR IGNORE INTO named (record, attempt) VALUES (?, ?)", name, attempt)
+    for obligation in record.obligations:
+        tx.run(
+            "INSERT INTO told (obligation, seat, binding, attempt, stage, failures, at)"
+            " VALUES (?, ?, ?, ?, ?, 0, ?) ON CONFLICT (obligation, seat) DO UPDATE SET"
+            " failures = CASE binding WHEN excluded.binding THEN failures ELSE 0 END,"
+            " binding = excluded.binding, attempt = excluded.attempt, stage = excluded.stage,"
+            " at = excluded.at",
+            obligation, seat.id, seat.binding, attempt, stage, tx.now,
+        )  # fmt: skip
+    return record
+
+
+def reach(tx: Transaction, attempt: AttemptId, stage: Stage, evidence: str) -> Attempt | None:
+    """Add a step to an attempt's trail; None if the attempt cannot be read."""
+    record = ATTEMPTS.get(tx, attempt)
+    if record is None or record.stage == stage:
+        return record
+    tx.journal("attempt", attempt, seat=record.seat, actor="coordinatord")
+    step = Reached(stage=stage, at=tx.now, evidence=evidence)
+    record = msgspec.structs.replace(record, trail=(*record.trail, step))
+    ATTEMPTS.put(tx, record)
+    failed = 1 if stage == "not-delivered" else 0
+    tx.run(
+        "UPDATE told SET stage = ?, failures = failures + ?, at = ? WHERE attempt = ?",
+        stage, failed, tx.now, attempt,
+    )  # fmt: skip
+    return record
+
+
+def in_hand(view: View) -> list[Attempt]:
+    """Attempts without an outcome. After a start nobody has them in hand any more."""
+    marks = ", ".join(f"'{stage}'" for stage in sorted(OPEN))
+    return ATTEMPTS.select(view, f"stage IN ({marks})").items
+
+
+def give_up_in_hand(tx: Transaction) -> int:
+    """At start: what may have been typed and is not known to be is uncertain; how many were."""
+    left = in_hand(tx)
+    for attempt in left:
+        reach(tx, attempt.id, "uncertain", f"the daemon ended while this was {attempt.stage}")
+    return len(left)
+
+
+def of_record(view: View, record: str) -> list[Attempt]:
+    """The attempts that named a record, oldest first."""
+    return ATTEMPTS.select(view, "id IN (SELECT attempt FROM named WHERE record = ?)", record).items
+
+
+def stages(view: View) -> dict[str, int]:
+    """How many attempts ended at each stage."""
+    return dict(view.rows("SELECT stage, count(*) FROM attempts GROUP BY stage"))
+
+
+def hold(tx: Transaction, seat: SeatId, reason: Hold, detail: str | None) -> bool:
+    """Remember why a seat is not told; True if that is news."""
+    known = tx.row("SELECT reason, detail FROM holds WHERE seat = ?", seat)
+    if known is not None and known[0] == reason and known[1] == detail:
+        return False
+    if known is None or known[0] != reason:
+        tx.journal("hold", seat, seat=seat, actor="coordinatord")
+        tx.run(
+            "INSERT INTO holds (seat, reason, since, detail) VALUES (?, ?, ?, ?) ON CONFLICT (seat)"
+            " DO UPDATE SET reason = excluded.reason, since = excluded.since, detail = excluded.detail",
+            seat, reason, tx.now, detail,
+        )  # fmt: skip
+        return True
+    tx.run("UPDATE holds SET detail = ? WHERE seat = ?", detail, seat)
+    return True
+
+
+def release(tx: Transaction, seat: SeatId) -> None:
+    """The seat is not held any more."""
+    tx.run("DELETE FROM holds WHERE seat = ?", seat)
+
+
+def holds(view: View) -> dict[SeatId, HoldRecord]:
+    """Every seat that is held, and why."""
+    rows = view.rows("SELECT seat, reason, since, detail FROM holds")
+    fields = HoldRecord.__struct_fields__
+    return {
+        row[0]: msgspec.convert(dict(zip(fields, row, strict=True)), HoldRecord) for row in rows
+    }

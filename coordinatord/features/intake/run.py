@@ -1,0 +1,130 @@
+"""Keeps `Sightings` true while the daemon runs, and re-judges every seat after a gap.
+
+Subscribe, then snapshot, then look again at what an event names (herdr-protocol.md §4.6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+import anyio.abc
+
+from coordinatord.clock import Clock
+from coordinatord.features.panes import table
+from coordinatord.features.panes.judgement import STANDS, judge, refreshed
+from coordinatord.features.panes.proof import find_pane
+from coordinatord.features.panes.records import Seat
+from coordinatord.features.panes.run_look import Lookout
+from coordinatord.ids import PaneId, ProcessId
+from coordinatord.store.database import Database, Transaction
+from coordinatord.terminals.port import (
+    LookAround,
+    LookAt,
+    Sighting,
+    StreamDown,
+    StreamUp,
+    Terminal,
+    TerminalEvent,
+)
+
+SETTLE_S = 0.02
+"""Events that arrive within this time are looked into together: a burst costs one look a pane."""
+
+MANY = 8
+"""From this many panes to look at on, one snapshot is cheaper than single looks."""
+
+
+class Intake:
+    """Listens to the host. Events only fill a list of panes to look at; a task of its own looks."""
+
+    def __init__(
+        self,
+        database: Database,
+        terminal: Terminal,
+        lookout: Lookout,
+        clock: Clock,
+        backstop: Callable[[int], float],
+    ) -> None:
+        """``backstop`` gives the seconds between snapshots for a number of panes."""
+        self._database = database
+        self._terminal = terminal
+        self._lookout = lookout
+        self._clock = clock
+        self._backstop = backstop
+        self._panes: set[PaneId] = set()
+        self._around = True
+        self._down: str | None = None
+        self._news = anyio.Event()
+
+    async def run(
+        self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Listen and look for ever; ready once the first snapshot was taken or failed."""
+        async with anyio.create_task_group() as group:
+            await group.start(self._listen)
+            await self._look()
+            task_status.started()
+            while True:
+                with anyio.move_on_after(
+                    self._backstop(len(self._lookout.sightings.panes))
+                ) as pause:
+                    await self._news.wait()
+                    await self._clock.sleep(SETTLE_S)
+                self._around = self._around or pause.cancelled_caught
+                await self._look()
+
+    async def _listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
+        await self._terminal.run(self._hear, task_status=task_status)
+
+    def _hear(self, event: TerminalEvent) -> None:
+        match event:
+            case StreamUp() | LookAround():
+                self._around, self._down = True, None
+            case LookAt(pane):
+                self._panes.add(pane)
+            case StreamDown(why):
+                # everything is held until the stream is up again and a snapshot was taken
+                self._lookout.sightings.lose(why)
+                self._down = why
+        self._news.set()
+
+    async def _look(self) -> None:
+        panes, around = self._panes, self._around
+        self._panes, self._around, self._news = set(), False, anyio.Event()
+        if around or len(panes) >= MANY:
+            gap = not self._lookout.sightings.connected
+            if await self._lookout.look_around() and gap:
+                await self._rejudge()
+        else:
+            await self._look_at(panes)
+        await self._watch()
+
+    async def _look_at(self, panes: set[PaneId]) -> None:
+        async with anyio.create_task_group() as group:
+            for pane in panes:
+                group.start_soon(self._lookout.look, pane)
+
+    async def _rejudge(self) -> None:
+        """After a gap: hand-offs and restored conversations keep their role and are recorded."""
+        seats = await self._database.read(table.all_seats)
+        sightings = self._lookout.sightings
+        for seat in seats:
+            seen = find_pane(seat, sightings.panes)
+            if isinstance(seen, Sighting):
+                shell = sightings.shell(seen.terminal_id)
+                if judge(seat.occupant, seen, shell) in STANDS:
+                    await self._database.write(_refresh, seat, seen, shell)
+
+    async def _watch(self) -> None:
+        """Status events are asked for the panes of seats only, and dropped when the pane is gone."""
+        seats = await self._database.read(table.all_seats)
+        panes = self._lookout.sightings.panes
+        found = (find_pane(seat, panes) for seat in seats)
+        self._terminal.watch(frozenset(seen.pane for seen in found if isinstance(seen, Sighting)))
+
+
+def _refresh(tx: Transaction, seat: Seat, seen: Sighting, shell: ProcessId | None) -> None:
+    now = table.seat_or_none(tx, seat.id)
+    if now is not None and now.occupant is not None and now.binding == seat.binding:
+        table.refresh(tx, now, seen.pane, refreshed(now.occupant, seen, shell))

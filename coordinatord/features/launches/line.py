@@ -1,0 +1,37 @@
+"""The line that starts a command in a shell, and the environment of panes we open. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+from coordinatord.errors import Refused
+
+
+def command_line(command: Sequence[str]) -> str:
+    """Program and arguments as one quoted line for a shell.
+
+    Raises:
+        Refused: ``bad-params`` for control characters: in a shell's editor they are keys.
+    """
+    for word in command:
+        if any(ord(sign) < 0x20 or ord(sign) == 0x7F for sign in word):
+            raise Refused(
+                "bad-params",
+                "The command holds a control character or a line break.",
+                "Put such a script into a file and run the file.",
+            )
+    return shlex.join(command)
+
+
+def pane_environment(
+    *, root: str, token: str, coordctl: str | None, path: str
+) -> Mapping[str, str]:
+    """What panes that we open carry (interfaces.md, Terminal host choice)."""
+    env = {"COORDINATORD_ROOT": root, "COORDINATORD_TOKEN": token, "PATH": path}
+    if coordctl is not None:
+        folder = coordctl.rpartition("/")[0]
+        env |= {"COORDCTL": coordctl}
+        if folder and folder not in path.split(":"):
+            env |= {"PATH": f"{folder}:{path}" if path else folder}
+    return env

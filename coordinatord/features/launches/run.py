@@ -1,0 +1,191 @@
+"""Opens a pane, gives it our environment, and starts what shall run in it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import anyio
+import msgspec
+
+from coordinatord.clock import Clock
+from coordinatord.errors import PaneMissing, Refused, Uncertain
+from coordinatord.features.launches import line, table
+from coordinatord.features.launches.requests import OpenPane
+from coordinatord.features.panes.judgement import Gone
+from coordinatord.features.panes.methods import named_pane, shown
+from coordinatord.features.panes.records import Caller, PaneRecord
+from coordinatord.features.panes.run_look import Lookout
+from coordinatord.features.typing.run import Typist
+from coordinatord.kinds import AgentKind
+from coordinatord.store.database import Database
+from coordinatord.terminals.port import Sighting
+
+READY_WITHIN_S: Final = 15.0
+"""How long a new shell may take to stand at its prompt; rc files run programs in front (H#3208)."""
+
+AGENT_WITHIN_S: Final = 30.0
+LOOK_EVERY_S: Final = 0.1
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What the daemon gives to panes: the workspace's root, `coordctl` and the search path."""
+
+    root: str
+    name: str
+    coordctl: str | None
+    path: str
+
+
+class Launcher:
+    """Opens panes. A repeated request with the same key finds the pane that the first one opened."""
+
+    def __init__(
+        self,
+        database: Database,
+        lookout: Lookout,
+        typist: Typist,
+        kinds: Mapping[str, AgentKind],
+        surroundings: Surroundings,
+        clock: Clock,
+        source: random.Random,
+    ) -> None:
+        self._database = database
+        self._lookout = lookout
+        self._typist = typist
+        self._kinds = kinds
+        self._surroundings = surroundings
+        self._clock = clock
+        self._source = source
+
+    async def open(self, caller: Caller, request: OpenPane) -> PaneRecord:
+        """Answer `pane.open`."""
+        self._check(request)
+        known = await self._database.read(table.by_key, request.key)
+        seen = await self._found(known) if known else None
+        if seen is None or known is None:
+            token = self._source.randbytes(24).hex()
+            await self._database.write(table.intend, caller, request.key, token)
+            seen = await self._make(caller, request, token)
+            digest = table.digest(token)
+        else:
+            digest = known.token
+        await self._database.write(table.opened, digest, seen.pane, seen.terminal_id)
+        if request.label is not None:
+            await self._lookout.terminal.rename(seen.pane, request.label)
+        if request.command or request.agent:
+            await self._start(seen, request, digest)
+        fresh = await self._lookout.look(seen.pane)
+        if isinstance(fresh, Gone):
+            raise PaneMissing(seen.pane)
+        return shown(fresh if isinstance(fresh, Sighting) else seen, None)
+
+    def _check(self, request: OpenPane) -> None:
+        if request.agent is not None and request.agent not in self._kinds:
+            raise Refused(
+                "bad-params",
+                f"No kind of agent is called {request.agent!r:.40}.",
+                f"Known kinds: {', '.join(sorted(self._kinds))}",
+            )
+        if request.agent and request.command:
+            raise Refused("bad-params", "Give either an agent or a command, not both.")
+        if request.cwd is not None and not request.cwd.startswith("/"):
+            raise Refused("bad-params", "The folder must be an absolute path.", '--cwd "$PWD"')
+        line.command_line(request.command)
+
+    async def _make(self, caller: Caller, request: OpenPane, token: str) -> Sighting:
+        terminal, around = self._lookout.terminal, self._surroundings
+        cwd = request.cwd or around.root
+        env = line.pane_environment(
+            root=around.root, token=token, coordctl=around.coordctl, path=around.path
+        )
+        if request.split is not None:
+            pane = named_pane(request.split)
+            made = await terminal.split(pane, request.direction, cwd=cwd, env=env)
+        else:
+            made = await self._make_tab(caller, request, cwd, env)
+        self._lookout.sightings.note(made)
+        return made
+
+    async def _make_tab(
+        self, caller: Caller, request: OpenPane, cwd: str, env: Mapping[str, str]
+    ) -> Sighting:
+        terminal = self._lookout.terminal
+        workspace = await self._host_workspace(caller)
+        if workspace is None:
+            return await terminal.new_workspace(label=self._surroundings.name, cwd=cwd, env=env)
+        return await terminal.new_tab(workspace, label=request.label, cwd=cwd, env=env)
+
+    async def _host_workspace(self, caller: Caller) -> str | None:
+        """The caller's own, else the one made for this project; never the one that happens to be active."""
+        await self._lookout.look_around()
+        sightings = self._lookout.sightings
+        if caller.pane is not None and caller.proven and caller.pane in sightings.panes:
+            return sightings.panes[caller.pane].workspace_id
+        ours = await self._database.read(table.terminals)
+        for seen in sightings.panes.values():
+            if seen.terminal_id in ours:
+                return seen.workspace_id
+        named = [
+            each.workspace_id
+            for each in sightings.workspaces.values()
+            if each.label == self._surroundings.name
+        ]
+        return named[0] if named else None
+
+    async def _found(self, known: table.Launch) -> Sighting | None:
+        """The pane that an earlier try opened: its shell carries the token."""
+        await self._lookout.look_around()
+        for seen in list(self._lookout.sightings.panes.values()):
+            if known.terminal == seen.terminal_id:
+                return seen
+            if known.terminal is None:
+                foreground = await self._lookout.foreground(seen)
+                token = foreground.launch_token if foreground else None
+                if token is not None and table.digest(token) == known.token:
+                    return seen
+        return None
+
+    async def _start(self, seen: Sighting, request: OpenPane, digest: str) -> None:
+        if not await self._prompt_stands(seen):
+            raise Uncertain(
+                f"the shell in {seen.pane} did not come to its prompt within {READY_WITHIN_S:.0f} s"
+            )
+        if not await self._database.write(table.about_to_type, digest):
+            return
+        if request.command:
+            await self._typist.raw(seen.pane, line.command_line(request.command), enter=True)
+        elif request.agent:
+            await self._start_agent(seen, self._kinds[request.agent])
+
+    async def _prompt_stands(self, seen: Sighting) -> bool:
+        """Only the shell is in front and it has drawn something; a bounded readiness check."""
+        with anyio.move_on_after(READY_WITHIN_S):
+            while True:
+                foreground = await self._lookout.foreground(seen)
+                if foreground and foreground.shell and foreground.group == foreground.shell.pid:
+                    shown_text = await self._lookout.terminal.read(seen.pane)
+                    if shown_text.text.strip():
+                        return True
+                await self._clock.sleep(LOOK_EVERY_S)
+        return False
+
+    async def _start_agent(self, seen: Sighting, kind: AgentKind) -> None:
+        name = f"{kind.name}-{self._source.randbytes(3).hex()}"
+        await self._lookout.terminal.start_agent(seen.pane, kind.name, name, ())
+        with anyio.move_on_after(AGENT_WITHIN_S):
+            # nothing but a look advances a pending start for some agents (agents.md §1, fact 8)
+            while True:
+                now = await self._lookout.look(seen.pane)
+                if isinstance(now, Gone):
+                    raise PaneMissing(seen.pane)
+                if isinstance(now, Sighting) and now.agent and not now.launch_pending:
+                    return
+                await self._clock.sleep(LOOK_EVERY_S * 5)
+        raise Uncertain(f"{kind.name} in {seen.pane} was not ready within {AGENT_WITHIN_S:.0f} s")
+
+
+def ours(found: Sequence[Sighting], terminals: frozenset[str]) -> list[Sighting]:
+    """Those panes that we opened."""
+    return [seen for seen in found if seen.terminal_id in terminals]

@@ -1,0 +1,66 @@
+"""Who may do what: the rules of architecture §6, each refusal naming the rule, the caller and the way out."""
+
+from __future__ import annotations
+
+from coordinatord.errors import Refused
+from coordinatord.features.panes.records import Caller
+from coordinatord.ids import OPERATOR, SeatId, TaskId, worker_of
+from coordinatord.wire.requests import Access
+
+
+def check(access: Access, caller: Caller) -> None:
+    """Refuse a caller whom the method's `Access` does not admit.
+
+    Raises:
+        Refused: ``not-proven`` for a bare claim, ``not-allowed`` for the wrong seat.
+    """
+    if access is Access.ANYONE:
+        return
+    if not caller.proven:
+        raise Refused(
+            "not-proven",
+            f"This needs a proven seat; you only claim pane {caller.pane}.",
+            "Call from a process of that pane, or pass its COORDINATORD_TOKEN.",
+        )
+    if access is Access.COORDINATION and not caller.coordinates:
+        raise _wrong_seat("The coordinator or the operator does this", caller)
+    if access is Access.OPERATOR and caller.seat != OPERATOR:
+        raise _wrong_seat("Only a person outside every pane does this", caller)
+
+
+def worker_only(caller: Caller, task: TaskId, what: str) -> None:
+    """Only the worker of ``task`` may ``what``.
+
+    Raises:
+        Refused: ``not-allowed``.
+    """
+    if caller.seat != worker_of(task):
+        raise _wrong_seat(f"Only the worker of {task} may {what}", caller)
+
+
+def not_own_work(caller: Caller, task: TaskId, what: str) -> None:
+    """The worker of ``task`` may not ``what``: nobody judges his own work.
+
+    Raises:
+        Refused: ``not-allowed``.
+    """
+    if caller.seat == worker_of(task):
+        raise _wrong_seat(f"The worker of {task} may not {what}", caller)
+
+
+def recipient_only(caller: Caller, recipient: SeatId, what: str) -> None:
+    """Only the recipient, or the operator for it, may ``what``.
+
+    Raises:
+        Refused: ``not-allowed``.
+    """
+    if caller.seat not in (recipient, OPERATOR):
+        raise _wrong_seat(f"Only {recipient} may {what}", caller)
+
+
+def _wrong_seat(rule: str, caller: Caller) -> Refused:
+    return Refused(
+        "not-allowed",
+        f"{rule}; you are {caller.seat}.",
+        caller.doubt or "See who you are with: coordctl whoami",
+    )

@@ -1,0 +1,167 @@
+"""Which seat a pane gets when its agent says `init`: a pure decision (coordination.md §2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from coordinatord.errors import Refused
+from coordinatord.features.panes.judgement import RECLAIMABLE, STANDS, judge
+from coordinatord.features.panes.records import Outcome, Role, Seat
+from coordinatord.ids import COORDINATOR, PaneId, ProcessId, SeatId, TaskId, peer_of, worker_of
+from coordinatord.terminals.port import Sighting
+
+Asked = Literal["coordinator", "worker", "developer"]
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """The coordinator as observed before the transaction: reclaiming needs it gone or replaced."""
+
+    binding: int
+    outcome: Outcome
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """The pane that asks, as seen just now."""
+
+    seen: Sighting
+    shell: ProcessId | None
+
+    @property
+    def pane(self) -> PaneId:
+        """Its address."""
+        return self.seen.pane
+
+
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """The seat that this pane has from now on; ``taken`` if it did not have it before."""
+
+    seat: SeatId
+    role: Role
+    taken: bool
+    outcome: Outcome = "same"
+    task: TaskId | None = None
+
+
+def grant(
+    place: Place,
+    seats: Iterable[Seat],
+    *,
+    role: Asked | None,
+    task: str | None,
+    reclaim: bool,
+    owner: Owner | None,
+) -> Grant:
+    """Decide, in the order of the source.
+
+    Raises:
+        Refused: ``not-allowed``, ``seat-taken``, ``occupant-unproven``: nothing is to be written.
+    """
+    known = {seat.id: seat for seat in seats}
+    if task is not None:
+        return _as_worker(place, _worker_of_task(place, known, task), role)
+    worker = next((seat for seat in known.values() if _is_worker_here(seat, place)), None)
+    if worker is not None:
+        return _as_worker(place, worker, role)
+    if role == "worker":
+        raise Refused(
+            "not-allowed",
+            f"No task has its worker in {place.pane}.",
+            "The coordinator seats a worker: coordctl bind TASK --worker-pane PANE",
+        )
+    coordinator = known.get(COORDINATOR)
+    if coordinator is not None and _sits_here(coordinator, place):
+        return _as_coordinator(place, coordinator, role, reclaim, owner)
+    if role == "developer":
+        return _developer(place)
+    if coordinator is None:
+        return Grant(seat=COORDINATOR, role="coordinator", taken=True)
+    if role is None:
+        return _developer(place)
+    return _reclaimed(coordinator, reclaim, owner)
+
+
+def _worker_of_task(place: Place, known: dict[SeatId, Seat], task: str) -> Seat:
+    seat = known.get(worker_of(task))
+    if seat is None or not _sits_here(seat, place):
+        where = f"its worker sits in {seat.pane}" if seat and seat.pane else "it has no worker yet"
+        raise Refused(
+            "not-allowed",
+            f"{place.pane} is not the worker's pane of {task}: {where}.",
+            f"The coordinator seats a worker: coordctl bind {task} --worker-pane {place.pane}",
+        )
+    return seat
+
+
+def _as_worker(place: Place, seat: Seat, role: Asked | None) -> Grant:
+    if role not in (None, "worker"):
+        raise Refused(
+            "not-allowed",
+            f"{place.pane} is the worker's pane of {seat.task}; it cannot be a {role}'s.",
+            "Call init without a role.",
+        )
+    outcome = _outcome(place, seat)
+    if outcome not in STANDS:
+        raise _unproven(seat, outcome, f"coordctl bind {seat.task} --worker-pane {place.pane}")
+    return Grant(seat=seat.id, role="worker", taken=False, outcome=outcome, task=seat.task)
+
+
+def _as_coordinator(
+    place: Place, seat: Seat, role: Asked | None, reclaim: bool, owner: Owner | None
+) -> Grant:
+    outcome = _outcome(place, seat)
+    if outcome in STANDS:
+        if role == "developer":
+            raise Refused(
+                "not-allowed",
+                "This pane coordinates; the seat is not given up implicitly.",
+                "Another pane can take it once this agent is gone: coordctl init --reclaim",
+            )
+        return Grant(seat=COORDINATOR, role="coordinator", taken=False, outcome=outcome)
+    if role == "coordinator":
+        return _reclaimed(seat, reclaim, owner)
+    return _developer(place)
+
+
+def _reclaimed(seat: Seat, reclaim: bool, owner: Owner | None) -> Grant:
+    if not reclaim:
+        raise Refused(
+            "seat-taken",
+            f"The coordinator sits in {seat.pane}.",
+            "If that agent is gone or was replaced: coordctl init --role coordinator --reclaim",
+        )
+    if owner is None or owner.binding != seat.binding or owner.outcome not in RECLAIMABLE:
+        state = owner.outcome if owner else "unobservable"
+        raise Refused(
+            "seat-taken",
+            f"The coordinator in {seat.pane} is {state}: it can be replaced only when gone or replaced.",
+            f"Close its pane first: coordctl pane close {seat.pane}",
+        )
+    return Grant(seat=COORDINATOR, role="coordinator", taken=True, outcome=owner.outcome)
+
+
+def _developer(place: Place) -> Grant:
+    return Grant(seat=peer_of(place.seen.terminal_id), role="developer", taken=True)
+
+
+def _outcome(place: Place, seat: Seat) -> Outcome:
+    return judge(seat.occupant, place.seen, place.shell)
+
+
+def _sits_here(seat: Seat, place: Place) -> bool:
+    terminal = seat.occupant.terminal_id if seat.occupant else None
+    return seat.pane == place.pane or terminal == place.seen.terminal_id
+
+
+def _is_worker_here(seat: Seat, place: Place) -> bool:
+    return seat.role == "worker" and _sits_here(seat, place)
+
+
+def _unproven(seat: Seat, outcome: Outcome, remedy: str) -> Refused:
+    return Refused(
+        "occupant-unproven",
+        f"The occupant recorded for {seat.id} is {outcome}.",
+        f"The coordinator looks at the pane and seats the worker again: {remedy}",
+    )

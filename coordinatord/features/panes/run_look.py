@@ -1,0 +1,96 @@
+"""Looks at the terminal host and keeps `Sightings` true."""
+
+from __future__ import annotations
+
+import anyio
+import msgspec
+
+from coordinatord.errors import HostRefused, PaneMissing, Unreachable
+from coordinatord.features.panes.judgement import Gone, Unseen, judge, needs_shell
+from coordinatord.features.panes.proof import find_pane
+from coordinatord.features.panes.records import Outcome, Seat
+from coordinatord.features.panes.sightings import Sightings
+from coordinatord.ids import PaneId, ProcessId
+from coordinatord.terminals.port import Foreground, Sighting, Terminal
+
+_PROBES_AT_ONCE = 4
+"""Shell probes under way together: the host answers them on one loop (herdr-protocol.md §8)."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """A seat's occupant as seen just now. ``foreground`` is there if it had to be probed."""
+
+    outcome: Outcome
+    seen: Sighting | Gone | Unseen
+    shell: ProcessId | None = None
+    foreground: Foreground | None = None
+
+
+class Lookout:
+    """The one that asks the host about panes. Every answer goes into ``sightings`` too."""
+
+    def __init__(self, terminal: Terminal, sightings: Sightings) -> None:
+        self.terminal = terminal
+        self.sightings = sightings
+        self._around = anyio.Lock()
+
+    async def look_around(self) -> bool:
+        """Take a snapshot and probe the shells of new terminals; False if the host does not answer."""
+        async with self._around:
+            try:
+                snapshot = await self.terminal.snapshot()
+            except (Unreachable, HostRefused) as error:
+                self.sightings.lose(str(error))
+                return False
+            self.sightings.replace(snapshot)
+            await self._probe_new_shells()
+            return True
+
+    async def look(self, pane: PaneId) -> Sighting | Gone | Unseen:
+        """One pane, freshly."""
+        try:
+            seen = await self.terminal.look(pane)
+        except PaneMissing:
+            self.sightings.forget(pane)
+            return Gone()
+        except (Unreachable, HostRefused):
+            return Unseen()
+        self.sightings.note(seen)
+        return seen
+
+    async def foreground(self, seen: Sighting) -> Foreground | None:
+        """What runs in front in this pane; None if it cannot be told."""
+        try:
+            found = await self.terminal.foreground(seen.pane)
+        except (PaneMissing, Unreachable, HostRefused):
+            return None
+        if found.shell is not None:
+            self.sightings.learn_shell(seen.terminal_id, found.shell)
+        return found
+
+    async def judge(self, seat: Seat) -> Judged:
+        """Is the seat's occupant still the recorded one? One look, and one probe only if it is needed."""
+        known = find_pane(seat, self.sightings.panes)
+        pane = known.pane if isinstance(known, Sighting) else seat.pane
+        if pane is None:
+            return Judged(judge(seat.occupant, Gone(), None), Gone())
+        seen = await self.look(pane)
+        foreground: Foreground | None = None
+        shell: ProcessId | None = None
+        if isinstance(seen, Sighting):
+            shell = self.sightings.shell(seen.terminal_id)
+            if shell is None and needs_shell(seat.occupant, seen):
+                foreground = await self.foreground(seen)
+                shell = foreground.shell if foreground else None
+        return Judged(judge(seat.occupant, seen, shell), seen, shell, foreground)
+
+    async def _probe_new_shells(self) -> None:
+        limiter = anyio.Semaphore(_PROBES_AT_ONCE)
+
+        async def probe(seen: Sighting) -> None:
+            async with limiter:
+                await self.foreground(seen)
+
+        async with anyio.create_task_group() as group:
+            for seen in self.sightings.unprobed():
+                group.start_soon(probe, seen)

@@ -1,0 +1,74 @@
+"""Seats in the database."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from coordinatord.features.panes.records import Caller, Role, Seat
+from coordinatord.ids import PaneId, SeatId, TaskId
+from coordinatord.store.database import Transaction, View
+from coordinatord.store.records import RecordTable
+from coordinatord.terminals.port import Occupant
+
+SEATS: Final = RecordTable(
+    "seats",
+    Seat,
+    lambda seat: {
+        "pane": seat.pane,
+        "terminal": seat.occupant.terminal_id if seat.occupant else None,
+    },
+)
+
+
+def all_seats(view: View) -> list[Seat]:
+    """Every readable seat, oldest first."""
+    return SEATS.select(view).items
+
+
+def seat_or_none(view: View, seat: SeatId) -> Seat | None:
+    """One seat, if it was ever taken or addressed."""
+    return SEATS.get(view, seat)
+
+
+def take(
+    tx: Transaction,
+    caller: Caller | None,
+    seat: SeatId,
+    role: Role,
+    *,
+    pane: PaneId | None,
+    occupant: Occupant | None,
+    task: TaskId | None = None,
+) -> Seat:
+    """Record who has the seat from now on; a new pane or occupant is a new binding."""
+    known = SEATS.get(tx, seat)
+    record = Seat(
+        id=seat,
+        seq=tx.journal("seat", seat, task=task, seat=seat, **_author(caller)),
+        at=tx.now,
+        role=role,
+        task=task,
+        pane=pane,
+        occupant=occupant,
+        binding=known.binding + 1 if known else 1,
+    )
+    SEATS.put(tx, record)
+    return record
+
+
+def refresh(tx: Transaction, seat: Seat, pane: PaneId, occupant: Occupant) -> Seat:
+    """Adopt what a judgement that stands has shown (new terminal, conversation or pane): same binding."""
+    if seat.pane == pane and seat.occupant == occupant:
+        return seat
+    tx.journal("seat", seat.id, task=seat.task, seat=seat.id, actor="coordinatord")
+    record = msgspec.structs.replace(seat, pane=pane, occupant=occupant)
+    SEATS.put(tx, record)
+    return record
+
+
+def _author(caller: Caller | None) -> dict[str, str]:
+    if caller is None:
+        return {"actor": "coordinatord"}
+    return {"actor": caller.seat, "proof": caller.proof}

@@ -1,0 +1,31 @@
+"""Answers `pane.send`."""
+
+from __future__ import annotations
+
+from coordinatord.features.panes.records import Caller
+from coordinatord.features.typing.requests import SendToPane
+from coordinatord.features.typing.run import Typist
+from coordinatord.ids import PaneId
+from coordinatord.prose import accept
+from coordinatord.store.database import Database, Transaction
+from coordinatord.wire.requests import Done
+
+
+class TypingMethods:
+    """Routes of this feature."""
+
+    def __init__(self, database: Database, typist: Typist) -> None:
+        self._database = database
+        self._typist = typist
+
+    async def send(self, caller: Caller, request: SendToPane) -> Done:
+        """Type text into a pane as it is; journalled before it is done."""
+        accept(request.text, "what is typed")
+        pane = PaneId(request.pane)
+        await self._database.write(_journal, caller, pane)
+        await self._typist.raw(pane, request.text, request.enter)
+        return Done()
+
+
+def _journal(tx: Transaction, caller: Caller, pane: PaneId) -> None:
+    tx.journal("typing", pane, actor=caller.seat, proof=caller.proof)

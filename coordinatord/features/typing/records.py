@@ -1,0 +1,45 @@
+"""What typing answers: whether it may be done, and what became of it."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import msgspec
+
+Obstacle = Literal[
+    "busy", "blocked", "draft", "dialog", "no-composer", "launching", "unknown", "absent", "replaced",
+    "unobservable", "not-agent", "host-unreachable", "unbound", "host-protocol", "paused",
+]  # fmt: skip
+"""Why text for an agent may not be typed now: those hold reasons that a look at the pane can give."""
+
+
+class Held(msgspec.Struct, frozen=True):
+    """Not now. ``detail`` is bounded and carries no text of the pane."""
+
+    reason: Obstacle
+    detail: str | None = None
+
+
+class Clear(msgspec.Struct, frozen=True):
+    """The agent is settled, proven, and its composer is drawn and empty."""
+
+    kind: str
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """The host took the text; Enter follows by itself."""
+
+
+class NotTyped(msgspec.Struct, frozen=True):
+    """Provably nothing was typed."""
+
+    why: str
+
+
+class MaybeTyped(msgspec.Struct, frozen=True):
+    """The host was asked and did not answer: it may have been typed."""
+
+    why: str
+
+
+TypingOutcome: TypeAlias = Typed | NotTyped | MaybeTyped

@@ -1,0 +1,113 @@
+"""Types, and looks before and after. The only module that makes the host type."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Final
+
+import anyio
+
+from coordinatord.clock import Clock
+from coordinatord.errors import HostRefused, PaneMissing, Uncertain, Unreachable
+from coordinatord.features.panes.run_look import Judged, Lookout
+from coordinatord.features.typing import gate
+from coordinatord.features.typing.records import (
+    Clear,
+    Held,
+    MaybeTyped,
+    NotTyped,
+    Typed,
+    TypingOutcome,
+)
+from coordinatord.ids import PaneId
+from coordinatord.kinds import AgentKind, Reading, Unclear, read_screen
+from coordinatord.terminals.port import Sighting, Terminal
+
+PROMPT_GAP_S: Final = 0.4
+"""Least time between two texts to one pane: Herdr's Enter comes 300 ms after the text (T-19)."""
+
+
+class Typist:
+    """One writer per pane; every text passes the gate or is not typed."""
+
+    def __init__(
+        self, terminal: Terminal, lookout: Lookout, kinds: Mapping[str, AgentKind], clock: Clock
+    ) -> None:
+        self._terminal = terminal
+        self._lookout = lookout
+        self._kinds = kinds
+        self._clock = clock
+        self._queues: defaultdict[PaneId, anyio.Lock] = defaultdict(anyio.Lock)
+        self._last: dict[PaneId, float] = {}
+
+    @asynccontextmanager
+    async def turn(self, pane: PaneId) -> AsyncIterator[None]:
+        """Be the only one who types into this pane, not sooner than the gap after the last text."""
+        async with self._queues[pane]:
+            wait = self._last.get(pane, -PROMPT_GAP_S) + PROMPT_GAP_S - self._clock.awake()
+            if wait > 0:
+                await self._clock.sleep(wait)
+            yield
+
+    async def look(self, judged: Judged) -> Held | Clear:
+        """May text be given to the agent that was judged just now? At most two further host calls."""
+        obstacle = gate.occupant_stands(judged.seen, judged.outcome)
+        seen = judged.seen
+        if obstacle is not None or not isinstance(seen, Sighting):
+            return obstacle or Held("absent")
+        foreground = judged.foreground or await self._lookout.foreground(seen)
+        obstacle = gate.agent_in_front(seen, foreground, self._kinds)
+        kind = self._kinds.get(seen.agent or "")
+        if obstacle is None and kind is not None:
+            obstacle = gate.composer_empty(await self.reading(seen.pane, kind))
+        return gate.verdict(kind, seen, obstacle)
+
+    async def reading(self, pane: PaneId, kind: AgentKind) -> Reading:
+        """What the pane's screen shows now; `Unclear` if it cannot be read."""
+        try:
+            shown = await self._terminal.read(pane, "visible", ansi=True)
+        except (PaneMissing, Unreachable, HostRefused):
+            return Unclear()
+        return read_screen(kind, shown.text)
+
+    async def prompt(self, pane: PaneId, text: str) -> TypingOutcome:
+        """Give text to the agent, once. Hold the pane's `turn` while calling."""
+        self._last[pane] = self._clock.awake()
+        try:
+            await self._terminal.prompt(pane, text)
+        except Uncertain as error:
+            return MaybeTyped(str(error))
+        except (PaneMissing, Unreachable, HostRefused) as error:
+            return NotTyped(str(error))
+        finally:
+            self._last[pane] = self._clock.awake()
+        return Typed()
+
+    async def press_enter(self, pane: PaneId) -> TypingOutcome:
+        """Press Enter once; only where the screen proved that exactly our text stands there."""
+        try:
+            await self._terminal.press(pane, ("enter",))
+        except Uncertain as error:
+            return MaybeTyped(str(error))
+        except (PaneMissing, Unreachable, HostRefused) as error:
+            return NotTyped(str(error))
+        return Typed()
+
+    async def raw(self, pane: PaneId, text: str, enter: bool) -> None:
+        """Type as it is, unguarded: an operator's explicit wish.
+
+        Raises:
+            WorldFailed: as the terminal port says.
+        """
+        async with self.turn(pane):
+            await self._terminal.send(pane, text, ("enter",) if enter else ())
+            self._last[pane] = self._clock.awake()
+
+    def forget(self, panes: frozenset[PaneId]) -> None:
+        """Drop what is kept about panes other than these."""
+        for pane in self._last.keys() - panes:
+            del self._last[pane]
+            if not self._queues[pane].locked():
+                del self._queues[pane]

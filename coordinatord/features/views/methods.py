@@ -1,0 +1,222 @@
+"""Answers the reading methods. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+
+from coordinatord import ids
+from coordinatord.errors import Refused
+from coordinatord.features.delivery import pacing
+from coordinatord.features.delivery import table as delivery
+from coordinatord.features.delivery.records import Attempt, Told
+from coordinatord.features.messages.table import MESSAGES
+from coordinatord.features.obligations.records import Obligation, Owed
+from coordinatord.features.obligations.table import Sources, about
+from coordinatord.features.panes import table as seats
+from coordinatord.features.panes.records import Caller
+from coordinatord.features.questions import table as questions
+from coordinatord.features.questions.records import Answered
+from coordinatord.features.reports import table as reports
+from coordinatord.features.tasks.table import TASKS
+from coordinatord.features.views import sentence
+from coordinatord.features.views.records import AnyRecord, Connection, Inbox, InboxItem, Status, Why
+from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus, ShowRecord
+from coordinatord.ids import COORDINATOR, OPERATOR, SeatId
+from coordinatord.store import journal
+from coordinatord.store.database import View
+from coordinatord.store.records import RecordTable
+
+TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
+    "task": TASKS,
+    "question": questions.QUESTIONS,
+    "message": MESSAGES,
+    "report": reports.REPORTS,
+    "verification": reports.VERIFICATIONS,
+    "attempt": delivery.ATTEMPTS,
+}
+"""Where each kind of record is kept."""
+
+
+class Running(msgspec.Struct, frozen=True, kw_only=True):
+    """Facts about the process, handed in by the daemon."""
+
+    pid: int
+    version: str
+    workspace: str
+    socket: str
+    started_at: float
+
+
+class ViewMethods:
+    """Routes of this feature."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        wall: Callable[[], float],
+        running: Running,
+        connection: Callable[[], Connection],
+    ) -> None:
+        self._sources = sources
+        self._wall = wall
+        self._running = running
+        self._connection = connection
+
+    def inbox(self, view: View, caller: Caller, request: ReadInbox) -> Inbox:
+        """What a seat owes, with the texts to read."""
+        seat = SeatId(request.seat) if request.seat else caller.seat
+        if seat == OPERATOR:
+            seat = COORDINATOR
+        owed = self._sources.owed_to(view, self._wall(), seat)
+        told = self._told(view, owed)
+        items = [self._inbox_item(view, item, told.get(item.id)) for item in owed.items]
+        return Inbox(seat=seat, items=items, incomplete=bool(owed.unreadable))
+
+    def show(self, view: View, caller: Caller, request: ShowRecord) -> AnyRecord:
+        """One record whole."""
+        _, record = self._record(view, request.id)
+        return record
+
+    def why(self, view: View, caller: Caller, request: ExplainRecord) -> Why:
+        """Where a record stands."""
+        kind, record = self._record(view, request.id)
+        if kind == "attempt":
+            attempt = msgspec.convert(record, Attempt)
+            return Why(
+                id=attempt.id,
+                sentence=sentence.of_attempt(attempt),
+                state=attempt.stage,
+                since=attempt.trail[-1].at,
+                attempts=[attempt],
+            )
+        owed = self._sources.owed(view, self._wall())
+        mine = [
+            item
+            for item in owed.items
+            if item.record == request.id or (kind == "task" and item.task == request.id)
+        ]
+        attempts = [
+            attempt for item in about(mine, request.id) for attempt in _attempts(view, item)
+        ]
+        attempts = attempts or delivery.of_record(view, request.id)
+        return self._why_debts(view, request.id, record, mine, attempts)
+
+    def status(self, view: View, caller: Caller, request: ReadStatus) -> Status:
+        """The daemon and what it holds."""
+        now, running = self._wall(), self._running
+        owed = self._sources.owed(view, now)
+        held: dict[str, int] = {}
+        for each in delivery.holds(view).values():
+            held[each.reason] = held.get(each.reason, 0) + 1
+        return Status(
+            pid=running.pid,
+            version=running.version,
+            workspace=running.workspace,
+            socket=running.socket,
+            terminal=self._connection(),
+            held=held,
+            stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
+            owed=len(owed.items),
+            oldest_debt_s=max((now - item.since for item in owed.items), default=None),
+            seq=journal.last_seq(view),
+            started_at=running.started_at,
+            incomplete=bool(owed.unreadable),
+        )
+
+    def _why_debts(
+        self,
+        view: View,
+        name: str,
+        record: AnyRecord,
+        mine: list[Obligation],
+        attempts: list[Attempt],
+    ) -> Why:
+        now, told = self._wall(), self._told(view, Owed(items=mine))
+        if not mine:
+            return Why(id=name, sentence=_settled(record), state=_state(record), attempts=attempts)
+        holds = delivery.holds(view)
+        first = mine[0]
+        hold = holds.get(first.to)
+        state = pacing.classify(told.get(first.id))
+        waiting = state in ("pending", "not-delivered", "stalled")
+        sentences = [
+            sentence.of_debt(item, told.get(item.id), holds.get(item.to), now) for item in mine
+        ]
+        return Why(
+            id=name,
+            sentence=" ".join(sentences),
+            state=state,
+            held=hold.reason if hold and waiting else None,
+            since=first.since,
+            attempts=attempts,
+        )
+
+    def _told(self, view: View, owed: Owed) -> dict[str, Told]:
+        bindings = {seat.id: seat.binding for seat in seats.all_seats(view)}
+        return {each.obligation: each for each in delivery.told_about(view, owed.items, bindings)}
+
+    def _record(self, view: View, name: str) -> tuple[ids.Kind, AnyRecord]:
+        kind = ids.kind_of(name)
+        table = TABLES.get(kind) if kind else None
+        if kind is None or table is None:
+            raise Refused(
+                "bad-id",
+                f"{name!r:.80} is not a record id.",
+                "Ids look like q-9f3t8b2c or t-1h6v5w0z.",
+            )
+        record = table.get(view, name)
+        if record is None:
+            raise Refused(
+                "unknown-id", f"There is no {kind} {name}.", "See what is owed: coordctl inbox"
+            )
+        return kind, msgspec.to_builtins(record)
+
+    def _inbox_item(self, view: View, item: Obligation, told: Told | None) -> InboxItem:
+        by, text = _content(view, item)
+        return InboxItem(
+            id=item.record,
+            kind=item.kind,
+            seq=item.seq,
+            since=item.since,
+            task=item.task,
+            by=by,
+            text=text,
+            state=pacing.classify(told),
+            settling=self._sources.of(item).settling(item),
+        )
+
+
+def _attempts(view: View, item: Obligation) -> list[Attempt]:
+    found = delivery.of_record(view, item.record)
+    return [attempt for attempt in found if item.id in attempt.obligations]
+
+
+def _content(view: View, item: Obligation) -> tuple[SeatId | None, str | None]:
+    """Author and text of what is owed, where this layer knows the record."""
+    match item.kind:
+        case "question":
+            question = questions.question_named(view, item.record)
+            return question.by, question.text
+        case "answer":
+            state = questions.question_named(view, item.record).state
+            return (state.by, state.text) if isinstance(state, Answered) else (None, None)
+        case "report":
+            report = reports.report_named(view, item.record)
+            return report.by, report.text
+        case "message":
+            message = MESSAGES.get(view, item.record)
+            return (message.by, message.text) if message else (None, None)
+        case _:
+            return None, None
+
+
+def _state(record: AnyRecord) -> str:
+    state = record.get("state")
+    return str(state["kind"]) if isinstance(state, dict) else "recorded"
+
+
+def _settled(record: AnyRecord) -> str:
+    return f"Nothing is owed on it; it is {_state(record)}."

@@ -1,0 +1,73 @@
+"""Where a record stands, in one sentence. Pure: the facts are handed in."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from coordinatord.features.delivery.pacing import classify
+from coordinatord.features.delivery.records import Attempt, HoldRecord, Told
+from coordinatord.features.obligations.records import Obligation
+
+HELD: Final[dict[str, str]] = {
+    "busy": "its agent is working",
+    "blocked": "its agent waits for a person's answer",
+    "draft": "somebody's draft stands in its composer",
+    "dialog": "a dialog or menu is on its screen",
+    "no-composer": "no empty composer is on its screen",
+    "launching": "its agent is starting",
+    "unknown": "the terminal host does not know its agent's state",
+    "absent": "its pane is gone",
+    "replaced": "another agent sits in its pane",
+    "unobservable": "its pane's occupant cannot be proven now",
+    "not-agent": "no agent is in front in its pane",
+    "host-unreachable": "the terminal host does not answer",
+    "pacing": "the next try is due in a moment",
+    "stalled": "three tries did not get through; its next idle moment tries again",
+    "uncertain": "it may have been told and a machine never repeats that",
+    "coalesced": "an earlier notice is still unread",
+    "disabled": "delivery by events is switched off",
+    "paused": "typing is paused",
+    "unbound": "no pane is recorded for it",
+    "shadow": "shadow mode only records what would be typed",
+    "host-protocol": "the terminal host speaks an unknown protocol",
+}
+"""Hold reasons in words, to follow "… waits: "."""
+
+
+def ago(seconds: float) -> str:
+    """An age in words, for example ``3 min``."""
+    whole = max(0, int(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def of_debt(item: Obligation, told: Told | None, hold: HoldRecord | None, now: float) -> str:
+    """One thing that is owed."""
+    age = ago(now - item.since)
+    match classify(told):
+        case "submitted":
+            since = ago(now - told.at) if told else age
+            return f"{item.to} was told {since} ago and has not dealt with it yet."
+        case "in-hand":
+            return f"{item.to} is being told now."
+        case "uncertain":
+            return f"Waiting {age}: {item.to} may have been told; {HELD['uncertain']}."
+        case _:
+            why = _held(hold) if hold else "it is next to be told"
+            return f"Waiting {age} for {item.to}: {why}."
+
+
+def of_attempt(attempt: Attempt) -> str:
+    """One attempt, from its trail."""
+    first, last = attempt.trail[0], attempt.trail[-1]
+    took = f" {last.at - first.at:.1f} s later" if last is not first else ""
+    return f"{attempt.seat} was told about {', '.join(attempt.records)}: {last.stage}{took} ({last.evidence})."
+
+
+def _held(hold: HoldRecord) -> str:
+    return f"{HELD[hold.reason]} ({hold.detail})" if hold.detail else HELD[hold.reason]
