@@ -13,17 +13,13 @@ _SHIFT, _ALT, _CTRL = 1, 2, 4
 
 _MODIFIERS: Final = {
     "shift": _SHIFT,
-    "s": _SHIFT,
     "alt": _ALT,
-    "a": _ALT,
-    "m": _ALT,
     "meta": _ALT,
     "option": _ALT,
-    "opt": _ALT,
     "ctrl": _CTRL,
     "control": _CTRL,
-    "c": _CTRL,
 }
+_LETTER_MODIFIERS: Final = {"S-": _SHIFT, "M-": _ALT, "A-": _ALT, "C-": _CTRL}
 _NAMED_CHARACTERS: Final = {
     "space": " ",
     "plus": "+",
@@ -142,12 +138,15 @@ def _split(key: str) -> tuple[int, str]:
     """Modifiers and the bare name; both ``ctrl+x`` and ``C-x`` are understood."""
     modifiers, rest = 0, key
     while len(rest) > 2:
-        at = min((at for at in (rest.find("+", 1), rest.find("-", 1)) if at > 0), default=-1)
-        modifier = _MODIFIERS.get(rest[:at].lower()) if at > 0 else None
-        if modifier is None or at + 1 == len(rest):
+        word, plus, after = rest.partition("+")
+        if rest[:2] in _LETTER_MODIFIERS:
+            modifiers |= _LETTER_MODIFIERS[rest[:2]]
+            rest = rest[2:]
+        elif plus and after and word.lower() in _MODIFIERS:
+            modifiers |= _MODIFIERS[word.lower()]
+            rest = after
+        else:
             break
-        modifiers |= modifier
-        rest = rest[at + 1 :]
     return modifiers, rest
 
 

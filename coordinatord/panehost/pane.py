@@ -16,6 +16,7 @@ from typing import Final
 import anyio
 import anyio.abc
 import anyio.lowlevel
+import anyio.to_thread
 
 from coordinatord.panehost.foreground import ForegroundFacts, foreground_of, session_members
 from coordinatord.panehost.pty import Pty
@@ -59,6 +60,7 @@ class Pane:
         self._queue: deque[bytes] = deque()
         self._queued = anyio.Event()
         self._sinks: list[Callable[[bytes], None]] = []
+        self._running = False
         self._over = False
 
     @classmethod
@@ -86,6 +88,7 @@ class Pane:
 
     async def run(self) -> None:
         """Show what the pane writes and type what is queued, until its shell has ended."""
+        self._running = True
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._read)
@@ -123,20 +126,31 @@ class Pane:
         self._pty.resize(columns, rows)
 
     def foreground(self) -> ForegroundFacts:
-        """What runs in front now; reads the process table."""
-        return foreground_of(self._pty.descriptor, self.shell_pid)
+        """What runs in front now. Reads the process table: call it in a worker thread."""
+        facts = foreground_of(self._pty.descriptor, self.shell_pid)
+        # the number of a closed descriptor may be another terminal's by now
+        return ForegroundFacts(self.shell_pid) if self._pty.closed else facts
 
     async def close(self) -> None:
-        """End all processes of the pane's session: HUP, TERM, KILL, as long as something lives."""
+        """End all processes of the pane's session: HUP, TERM, KILL, as long as something lives.
+
+        Once the shell has ended by itself this does nothing: its pid, which is the session's, may
+        name somebody else's session by then.
+        """
+        if self._over:
+            return
         for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGKILL):
-            if not self._living():
+            living = await self._living()
+            if not living:
                 break
-            self._signal(number)
+            _signal(living, number)
             with anyio.move_on_after(PATIENCE_S):
-                while self._living():  # noqa: ASYNC110 - others' processes send no event
+                while await self._living():  # noqa: ASYNC110 - others' processes send no event
                     await anyio.sleep(_LOOK_S)
-        if not self._over:
+        if not self._running:
+            self._over = True
             self._pty.reap()
+            self._pty.close()
 
     def redraw(self) -> bytes:
         """Bytes that repaint the screen, its cursor and its modes for somebody who attaches."""
@@ -211,12 +225,13 @@ class Pane:
                 await self._pty.wait_writable()
         self._queue.popleft()
 
-    def _living(self) -> bool:
-        return bool(session_members(self.shell_pid))
+    async def _living(self) -> list[int]:
+        return await anyio.to_thread.run_sync(session_members, self.shell_pid)
 
-    def _signal(self, number: signal.Signals) -> None:
-        for pid in session_members(self.shell_pid):
-            try:
-                os.kill(pid, number)
-            except ProcessLookupError:
-                continue
+
+def _signal(pids: Sequence[int], number: signal.Signals) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue

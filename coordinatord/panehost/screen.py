@@ -159,8 +159,10 @@ class Screen:
     def _draw(self, piece: bytes) -> None:
         text = self._decoder.decode(piece)
         if text:
-            self._scrolled = None
-            self._guarded(lambda: self._terminal.feed_str(text), None)
+            nothing: tuple[list[int], list[Line]] = ([], [])
+            _, gone = self._guarded(lambda: self._terminal.feed_str(text), nothing)
+            # the emulator drops rows only where it holds as many as it may
+            self._scrolled = self._scrollback if gone and not self.alternate else None
 
     def _answer(self, mark: Mark) -> bytes:
         match mark.kind:
@@ -205,7 +207,8 @@ class Screen:
             self.panics += 1
             self._terminal = self._fresh()
             self._scrolled = None
-            self._scanner.modes.reset()
+            if self.alternate:  # the application is still there, and its modes still hold
+                self._terminal.feed_str("\x1b[?1047h")
             return otherwise
 
 
