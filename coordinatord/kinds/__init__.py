@@ -22,6 +22,7 @@ from coordinatord.kinds.screen import (
     Unclear,
     composer_holds,
     read_screen,
+    read_title,
     shows,
 )
 from coordinatord.kinds.typed import Cleaned, sanitise, unsafe_start
@@ -40,6 +41,7 @@ __all__ = [
     "kind_of_program",
     "load",
     "read_screen",
+    "read_title",
     "sanitise",
     "shows",
     "unsafe_start",

@@ -100,6 +100,13 @@ class BusySigns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     label: str = ""
 
 
+class TitleSigns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the terminal title tells while the screen does not. Empty: nothing."""
+
+    busy: str = ""
+    blocked: str = ""
+
+
 class Screen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How to read the visible screen of a kind.
 
@@ -113,6 +120,7 @@ class Screen(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     placeholders: tuple[str, ...] = ()
     chip: Chip | None = None
     busy: BusySigns = BusySigns()
+    title: TitleSigns = TitleSigns()
     overlay: str = ""
     rules: tuple[ScreenRule, ...] = ()
 

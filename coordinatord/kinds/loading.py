@@ -19,6 +19,7 @@ from coordinatord.kinds.agent_kind import AgentKind
 _PATTERN_LISTS: Final = frozenset({"placeholders", "body"})
 _PATTERNS: Final = _PATTERN_LISTS | {
     "footer", "never_below", "status", "pattern", "foot", "below", "above", "label", "overlay",
+    "busy", "blocked",
 }  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -24,7 +24,7 @@ _UNCOMPARED: Final = re.compile(
 
 
 class Composer(msgspec.Struct, frozen=True, tag="composer"):
-    """The composer is drawn, nothing covers it, and no sign of work is seen.
+    """The composer is drawn, nothing covers it, and the screen shows no sign of work.
 
     Attributes:
         text: what stands in it, rows parted by line breaks; a dim completion after typed text is
@@ -91,6 +91,15 @@ def read_screen(kind: AgentKind, ansi: str) -> Reading:
     if found is None:
         return _by_rule(kind, texts) or Unclear()
     return _with_composer(kind, found)
+
+
+def read_title(kind: AgentKind, title: str) -> Literal["busy", "blocked"] | None:
+    """What the terminal title says, for kinds whose screen does not show that they work (agents.md
+    §1.4)."""
+    signs = kind.screen.title
+    if _search_any(signs.blocked, [title]):
+        return "blocked"
+    return "busy" if _search_any(signs.busy, [title]) else None
 
 
 def composer_holds(kind: AgentKind, reading: Reading, text: str) -> bool:
