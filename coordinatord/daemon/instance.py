@@ -58,7 +58,7 @@ def begin(
     pid: int,
     path: Path | None = None,
 ) -> Instance:
-    """Become the workspace's daemon. Blocks for milliseconds, whatever a running one does.
+    """Become the daemon of a workspace. Blocks for milliseconds, whatever another one does.
 
     Args:
         workspace: whose folder exists (`locate.make`).
