@@ -1,8 +1,8 @@
 """Where things are: workspace, folders, sockets. The one module that knows; standard library only.
 
 Commands import this on their ordinary path, so nothing here may import more than `os`, `sys` and
-the like at the top, and paths are strings. Functions take the environment as an argument. Nothing is
-written except by `make`, `make_private` and `publish_socket`.
+the like at the top, and paths are strings. Functions take the environment as an argument. Nothing
+is written except by `make`, `make_private` and `publish_socket`.
 
 How a client finds its daemon, first match wins: ``--socket``, ``COORDINATORD_SOCKET``, ``-C DIR``,
 ``COORDINATORD_ROOT``, the walk upwards from the working directory. The last three end at a folder
@@ -34,12 +34,13 @@ from coordinatord.folders import (
 __all__ = [
     "FOLDER", "Address", "Misplaced", "Workspace", "check_length", "check_private",
     "check_workspace", "config_folder", "find", "find_or_place", "home_folder", "instance_name",
-    "main_checkout", "make", "make_private", "publish_socket", "published_socket", "resolve",
+    "main_checkout", "make", "make_private", "peer_uid", "publish_socket", "published_socket", "resolve",
     "runtime_folder", "service_managed", "user_config",
 ]  # fmt: skip
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Iterator, Mapping
     from typing import Final
 
@@ -332,6 +333,21 @@ def service_managed(
     base = environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     units = os.path.join(base, "systemd", "user")
     return os.path.isdir(os.path.join(units, f"coordinatord@{workspace.instance}.service.d"))
+
+
+def peer_uid(stream: socket.socket) -> int | None:
+    """The user whose process listens at the other end; None where the system does not tell."""
+    import socket
+    import struct
+
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is not None:
+        facts = stream.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i"))
+        return int(struct.unpack("3i", facts)[1])
+    if sys.platform == "darwin":
+        # struct xucred: version, uid, and the groups, which do not matter here
+        return int(struct.unpack("2I", stream.getsockopt(0, 1, 76)[:8])[1])
+    return None
 
 
 def check_length(path: str) -> str:

@@ -1,0 +1,278 @@
+"""Answers for people: tables on a terminal, plain lines elsewhere, times as they are spoken.
+
+Text from agents is shown, never obeyed: control characters in it are made visible.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, Final
+
+    Record = dict[str, Any]
+
+_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+_TIMES: Final = frozenset({"at", "since", "started_at", "expires", "settled_at", "last_snapshot"})
+_SHORT: Final = 72
+_HIDDEN: Final = frozenset({"seq", "binding"})
+
+
+def show(words: str, result: Any, *, now: float | None = None) -> None:
+    """Print the answer to a command on standard output."""
+    now = time.time() if now is None else now
+    try:
+        text = _RENDERERS.get(words, _general)(result, now)
+    except (KeyError, TypeError, AttributeError):  # another version's answer: shown as it is
+        text = _general(result, now)
+    if text:
+        sys.stdout.write(text + "\n")
+
+
+def watch_line(line: Record) -> str:
+    """One change: when, what, which."""
+    at = time.strftime("%H:%M:%S", time.localtime(line["at"]))
+    about = " ".join(str(line[name]) for name in ("task", "seat") if line.get(name))
+    return visible(f"{at}  {line['seq']:>6}  {line['kind']:<24} {line['id']:<12} {about}".rstrip())
+
+
+def ago(at: float, now: float) -> str:
+    """``3 min ago``, ``in 2 h``, ``now``."""
+    seconds = abs(now - at)
+    for unit, name in _UNITS:
+        if seconds >= unit:
+            amount = f"{int(seconds // unit)} {name}"
+            return f"{amount} ago" if now >= at else f"in {amount}"
+    return "now"
+
+
+def lasting(seconds: float) -> str:
+    """A length of time in its largest unit: ``3 min``."""
+    return ago(0.0, seconds).removesuffix(" ago") if seconds >= 1 else "less than 1 s"
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    """The text without control characters, so that it cannot drive the terminal it is shown on."""
+    kept = "\n\t" if lines else ""
+    return "".join(each if each.isprintable() or each in kept else _escaped(each) for each in text)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows under headings: drawn by rich on a terminal, else columns of plain text."""
+    clean = [[visible(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        _rich_table(columns, clean)
+        return ""
+    widths = [max(map(len, cells)) for cells in zip(columns, *clean, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in ([name.upper() for name in columns], *clean)
+    )
+
+
+def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for index, name in enumerate(columns):
+        drawn.add_column(name, style="cyan" if index == 0 else "", no_wrap=index == 0)
+    for row in rows:
+        drawn.add_row(*(Text(cell) for cell in row))
+    Console(file=sys.stdout).print(drawn)
+
+
+def bold(text: str) -> str:
+    """Emphasis, on a terminal whose owner wants colour."""
+    wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
+    return f"\033[1m{text}\033[0m" if wanted else text
+
+
+# what any record looks like
+
+
+def _general(result: Any, now: float) -> str:
+    if isinstance(result, dict) and isinstance(result.get("items"), list):
+        return _listing(result, now)
+    if isinstance(result, dict):
+        if result == {"done": True}:
+            return "Done."
+        return "\n".join(_lines(result, now))
+    return visible(str(result), lines=True)
+
+
+def _lines(record: Record, now: float, indent: str = "") -> list[str]:
+    lines = []
+    for name, value in record.items():
+        if value in (None, [], {}, "") or name in _HIDDEN:
+            continue
+        label = f"{indent}{name.replace('_', ' ')}:"
+        if isinstance(value, dict):
+            lines += [label, *_lines(value, now, indent + "  ")]
+        elif isinstance(value, list) and isinstance(value[0], dict):
+            lines.append(label)
+            for item in value:
+                lines.append(f"{indent}  - {_summary(item, now)}")
+        elif isinstance(value, str) and "\n" in value:
+            body = visible(value.rstrip("\n"), lines=True).replace("\n", f"\n{indent}  ")
+            lines.append(f"{label}\n{indent}  {body}")
+        else:
+            lines.append(f"{label} {_cell(name, value, now)}")
+    return lines
+
+
+def _summary(record: Record, now: float) -> str:
+    cells = (
+        f"{name} {_cell(name, value, now)}" if name != "id" else str(value)
+        for name, value in record.items()
+        if value not in (None, [], {}, "") and name not in _HIDDEN and not isinstance(value, dict)
+    )
+    return ", ".join(cells)
+
+
+def _cell(name: str, value: Any, now: float) -> str:
+    if name in _TIMES and isinstance(value, (int, float)):
+        return ago(value, now)
+    if name.endswith("_s") and isinstance(value, (int, float)):
+        return lasting(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return visible(", ".join(map(str, value)))
+    if isinstance(value, dict):
+        return visible(str(value.get("kind", "")))
+    return visible(str(value)) if value is not None else ""
+
+
+def _short(text: str | None) -> str:
+    first = (text or "").strip().partition("\n")[0]
+    return first if len(first) <= _SHORT else first[: _SHORT - 1] + "…"
+
+
+def _listing(result: Record, now: float) -> str:
+    items = result["items"]
+    if not items:
+        return _with_gap("Nothing.", result)
+    columns = [name for name in items[0] if name not in _HIDDEN and _tells(name, items)]
+    rows = [[_short(_cell(name, item.get(name), now)) for name in columns] for item in items]
+    return _with_gap(table([name.replace("_", " ") for name in columns], rows), result)
+
+
+def _tells(name: str, items: list[Record]) -> bool:
+    return any(item.get(name) not in (None, "", [], {}) for item in items)
+
+
+def _with_gap(text: str, result: Record) -> str:
+    if not result.get("incomplete"):
+        return text
+    gap = "Some stored records cannot be read and are missing here."
+    return f"{text}\n{gap}" if text else gap
+
+
+# commands with a form of their own
+
+
+def _inbox(result: Record, now: float) -> str:
+    items = result["items"]
+    if not items:
+        return _with_gap(f"Nothing is owed by {result['seat']}.", result)
+    blocks = [f"{result['seat']} owes {len(items)}:"]
+    for item in items:
+        facts = [item["kind"], f"on {item['task']}" if item.get("task") else ""]
+        facts += [f"from {item['by']}" if item.get("by") else "", ago(item["since"], now)]
+        head = f"{bold(item['id'])}  {visible(', '.join(filter(None, facts)))}  ({item['state']})"
+        body = visible((item.get("text") or "").rstrip(), lines=True)
+        blocks.append(head)
+        blocks += [f"    {line}" for line in body.split("\n") if body]
+        if item.get("settling"):
+            blocks.append(f"    → {visible(item['settling'])}")
+    return _with_gap("\n".join(blocks), result)
+
+
+def _why(result: Record, now: float) -> str:
+    lines = [f"{bold(result['id'])}: {visible(result['sentence'])}"]
+    if result.get("held"):
+        since = f" since {ago(result['since'], now)}" if result.get("since") else ""
+        lines.append(f"  held ({result['held']}){since}")
+    for attempt in result.get("attempts", ()):
+        lines.append(f"  {attempt['id']} to {attempt['seat']} by {attempt['transport']}")
+        lines += [
+            visible(f"    {ago(step['at'], now):>12}  {step['stage']}: {step['evidence']}")
+            for step in attempt.get("trail", ())
+        ]
+    return "\n".join(lines)
+
+
+def _status(result: Record, now: float) -> str:
+    terminal = result["terminal"]
+    connected = "connected" if terminal["connected"] else "not connected"
+    kind = terminal["kind"] or "none yet"
+    lines = [
+        f"coordinatord {result['version']}, pid {result['pid']}, {result['workspace']}",
+        f"socket    {result['socket']}",
+        f"terminal  {kind}, {connected}"
+        + (f" ({terminal['socket']})" if terminal["socket"] else ""),
+    ]
+    if terminal.get("trouble"):
+        lines.append(f"trouble   {terminal['trouble']}")
+    owed = f"{result.get('owed', 0)}"
+    if result.get("oldest_debt_s") is not None:
+        owed += f", the oldest for {lasting(result['oldest_debt_s'])}"
+    lines.append(f"owed      {owed}")
+    held = ", ".join(f"{count} {reason}" for reason, count in result["held"].items())
+    lines.append(f"held      {held or 'nothing'}")
+    return _with_gap(visible("\n".join(lines), lines=True), result)
+
+
+def _pane_list(result: Record, now: float) -> str:
+    rows = [
+        [
+            item["pane_id"],
+            item.get("label") or "",
+            item.get("agent") or "",
+            item.get("agent_status") or "",
+            item.get("seat") or "",
+            item.get("cwd") or "",
+        ]
+        for item in result["items"]
+    ]
+    if not rows:
+        return _with_gap("No panes.", result)
+    return _with_gap(table(("pane", "label", "agent", "status", "seat", "cwd"), rows), result)
+
+
+def _pane_read(result: Record, now: float) -> str:
+    return visible(result["text"].rstrip("\n"), lines=True)
+
+
+def _line_of(template: str) -> Callable[[Record, float], str]:
+    return lambda result, now: visible(template.format_map(result))
+
+
+_RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
+    "inbox": _inbox,
+    "why": _why,
+    "status": _status,
+    "up": _status,
+    "pane list": _pane_list,
+    "pane read": _pane_read,
+    "pane open": _line_of("{pane_id} is open."),
+    "task new": _line_of("{id} is recorded: {title}"),
+    "ask": _line_of("{id} is open. Where it stands: coordctl why {id}"),
+    "answer": _line_of("{id} is answered. Where it stands: coordctl why {id}"),
+    "resolve": _line_of("{id} is resolved."),
+    "report": _line_of("{id} is filed: {outcome}."),
+    "verify": _line_of("{id} is recorded: {result}."),
+    "send": _line_of("{id} is on its way to {to}. Where it stands: coordctl why {id}"),
+    "ack": _line_of("{id} is acknowledged."),
+    "bind": _line_of("{id} sits in {pane}."),
+}
