@@ -1,8 +1,9 @@
 """One client's connection: reads calls, runs them, sends answers, and ends in an orderly way.
 
-Invariant: while the client reads, each of its requests is answered, also when the daemon stops. What
-is in hand when the connection ends gets a bounded time, so that a client which sends and leaves has
-its request carried out, and one that waits for something does not leave its wait behind for long.
+Invariant: while the client reads, each of its requests is answered, also when the daemon stops.
+What is in hand when the connection ends gets a bounded time, so that a client which sends and
+leaves has its request carried out, and one that waits for something does not leave its wait behind
+for long.
 """
 
 from __future__ import annotations

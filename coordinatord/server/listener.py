@@ -37,7 +37,7 @@ async def serve(
     limits: Limits | None = None,
     task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve ``routes`` to processes of ``allowed_uid`` until ``stop`` is set or ``listener`` closed.
+    """Serve ``routes`` to processes of ``allowed_uid`` until ``stop``, or ``listener`` is closed.
 
     Returns when the last connection has ended. Reports itself started once clients can be served.
 

@@ -1,17 +1,17 @@
 """What a request is: a class that names its method and its result.
 
-``class AskQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.ask")`` validates on the
-server, types the client, makes the command-line flags, the MCP tool, the OpenRPC document and the
-reference page. Field descriptions (``Annotated[str, Meta(description=…)]``) are the help texts.
+``class AskQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.ask")`` validates on
+the server, types the client, makes the command-line flags, the MCP tool, the OpenRPC document and
+the reference page. Field descriptions (``Annotated[str, Meta(description=…)]``) are the help texts.
 
-Requests refuse unknown fields. ``frozen`` and ``kw_only`` must be repeated on each subclass: mypy insists
-on the first, msgspec does not inherit the second.
+Requests refuse unknown fields. ``frozen`` and ``kw_only`` must be repeated on each subclass: mypy
+insists on the first, msgspec does not inherit the second.
 """
 
 from __future__ import annotations
 
 import enum
-from typing import Any, ClassVar, Generic, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Generic, TypeVar, get_args
 
 import msgspec
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class Access(enum.Enum):
-    """Who may call a method at all; finer rules stand in the feature. Source: architecture, authority."""
+    """Who may call a method at all; finer rules stand in the feature. Source: architecture §6."""
 
     ANYONE = "anyone"
     """Any process of the same user: reading."""
@@ -47,15 +47,19 @@ class Request(
 class Mutation(Request[R], Generic[R], frozen=True, kw_only=True):
     """A request that writes or acts.
 
-    ``key`` makes repeating safe: the same key and the same body give the same answer again for seven
-    days; the same key with another body is refused (``key-conflict``). Clients make one if none is given.
+    ``key`` makes repeating safe: the same key and the same body give the same answer again for
+    seven days; the same key with another body is refused (``key-conflict``). Clients make one if
+    none is given.
     """
 
     access: ClassVar[Access] = Access.SEATED
     key_scope: ClassVar[str | None] = None
-    """Name of the field that scopes ``key`` (``task`` for `question.ask`); None: the caller's seat."""
+    """Name of the field that scopes ``key`` (``task`` for `question.ask`), ``terminal_id`` for the
+    caller's terminal; None: the caller's seat."""
 
-    key: str = ""
+    key: Annotated[
+        str, msgspec.Meta(max_length=200, description="Idempotency key; made for you if not given.")
+    ] = ""
 
 
 def method_of(request: type[Request[Any]] | Request[Any]) -> str:

@@ -96,6 +96,12 @@ class Bench:
     changed: anyio.Event = field(default_factory=anyio.Event)
     links: list[Link] = field(default_factory=list)
 
+    def open(self, gate: str) -> None:
+        self._gate(gate).set()
+
+    def _gate(self, gate: str) -> anyio.Event:
+        return self.gates.setdefault(gate, anyio.Event())
+
     def tell(self) -> None:
         self.changed.set()
         self.changed = anyio.Event()
@@ -114,7 +120,7 @@ class Bench:
             Route(Later, self._later),
             Route(Break, self._break),
             Route(Hello, self._hello),
-            Route(WhoAmI, lambda link, _: link.greeting and link.greeting.client),
+            Route(WhoAmI, self._whoami),
             Route(Follow, self._follow),
             Route(Nonblank, lambda _, request: request.text),
         )
@@ -123,7 +129,7 @@ class Bench:
         self.begun.append(request.gate)
         self.tell()
         try:
-            await self.gates.setdefault(request.gate, anyio.Event()).wait()
+            await self._gate(request.gate).wait()
         finally:
             self.ended.append(request.gate)
             self.tell()
@@ -143,6 +149,9 @@ class Bench:
     def _hello(self, link: Link, request: Hello) -> str:
         link.greeting = request
         return "welcome"
+
+    def _whoami(self, link: Link, _: WhoAmI) -> str | None:
+        return link.greeting.client if isinstance(link.greeting, Hello) else None
 
     def _follow(self, link: Link, _: Follow) -> str:
         self.links.append(link)

@@ -37,7 +37,7 @@ async def test_a_waiting_call_holds_up_no_other(server: Running) -> None:
     async with server.client() as client:
         await client.send(later(client, "a"), client.request("test.echo", text="quick"))
         assert (await client.read())["result"] == "quick"
-        server.bench.gates["a"].set()
+        server.bench.open("a")
         assert (await client.read())["result"] == "a"
 
 
@@ -48,7 +48,7 @@ async def test_a_batch_is_one_line(server: Running) -> None:
         )
         with anyio.fail_after(5):
             await server.bench.until_begun(1)
-        server.bench.gates["a"].set()
+        server.bench.open("a")
         answers = {answer["id"]: answer for answer in await client.read()}
         assert (answers[1]["result"], answers[2]["result"]) == ("a", "b")
         assert answers[3]["error"]["code"] == -32601
@@ -64,7 +64,7 @@ async def test_a_cancelled_call_is_answered_once_as_cancelled(server: Running) -
         assert (answer["id"], answer["error"]["code"]) == (1, -32800)
         assert answer["error"]["data"]["reason"] == "cancelled"
         assert server.bench.ended == ["a"]
-        server.bench.gates["b"].set()
+        server.bench.open("b")
         assert (await client.read())["result"] == "b"
 
 
@@ -81,7 +81,7 @@ async def test_an_id_in_flight_is_not_taken_twice(server: Running) -> None:
         await client.send(call, call)
         refusal = await client.read()
         assert (refusal["id"], refusal["error"]["code"]) == (None, -32600)
-        server.bench.gates["a"].set()
+        server.bench.open("a")
         assert (await client.read())["id"] == 1
 
 
@@ -93,7 +93,7 @@ async def test_reading_pauses_when_too_much_is_in_flight(server: Running) -> Non
         with anyio.fail_after(5):
             await server.bench.until_begun(4)
         await anyio.wait_all_tasks_blocked()
-        server.bench.gates["b"].set()
+        server.bench.open("b")
         assert [(await client.read())["result"] for _ in range(2)] == ["b", "late"]
 
 
@@ -123,7 +123,7 @@ async def test_a_client_that_closes_its_sending_side_gets_its_answers(server: Ru
         await client.stream.send(json.dumps(unfinished).encode())
         await client.stream.send_eof()
         assert (await client.read())["result"] == "b"
-        server.bench.gates["a"].set()
+        server.bench.open("a")
         assert [answer["result"] for answer in await client.read_to_end()] == ["a"]
 
 
@@ -199,7 +199,7 @@ async def test_stop_finishes_what_is_in_hand_and_says_so(server: Running) -> Non
         with anyio.fail_after(5):
             await server.bench.until_begun(2)
         server.stop.set()
-        server.bench.gates["a"].set()
+        server.bench.open("a")
         first, second, farewell = await client.read_to_end()
         assert first["result"] == "a"
         assert (second["id"], second["error"]["data"]["reason"]) == (2, "stopping")

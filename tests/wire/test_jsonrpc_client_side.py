@@ -120,4 +120,5 @@ def test_pjrpc_reads_our_errors_and_batches() -> None:
     assert set(by_id) == {1, "z"}
     assert by_id[1].unwrap_result() == [1]
     failure = by_id["z"].unwrap_error()
-    assert (failure.code, failure.data["reason"]) == (-32000, "empty")
+    assert failure.code == -32000
+    assert failure.data == {"reason": "empty", "hint": "say something"}
