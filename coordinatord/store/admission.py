@@ -119,9 +119,10 @@ def _check_version(path: Path, version: int, newest: int) -> None:
     if version > newest:
         raise Refused(
             "store-newer",
-            f"The database {path} has schema {version}, this program knows {newest}. It is unchanged.",
-            "Start the newer coordinatord. To go back, move the database and its -wal file away and "
-            f"put an older copy from {path.parent / 'backups'} in its place.",
+            f"The database {path} has schema {version}, this program knows {newest}. "
+            "It was not changed.",
+            "Start the newer coordinatord. To go back, move the database and its -wal file away "
+            f"and put an older copy from {path.parent / 'backups'} in its place.",
         )
 
 

@@ -9,8 +9,9 @@ import anyio.lowlevel
 class Changes:
     """A counter of wake-ups that many tasks can wait on without missing one.
 
-    Take ``seen = changes.count`` *before* reading the store, then ``await changes.wait_past(seen)``: a
-    change after the reading ends the wait at once. Used on the event loop's thread only.
+    Take ``seen = changes.count`` *before* reading the store, then ``await
+    changes.wait_past(seen)``: a change after the reading ends the wait at once. Used on the event
+    loop's thread only.
     """
 
     def __init__(self) -> None:

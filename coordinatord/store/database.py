@@ -18,7 +18,7 @@ from coordinatord.errors import Refused
 from coordinatord.store import opening
 from coordinatord.store.call import Call, poster
 from coordinatord.store.changes import Changes
-from coordinatord.store.migrate import Migration, shipped
+from coordinatord.store.migrate import Migration
 from coordinatord.store.readers import Readers
 from coordinatord.store.transaction import Transaction, Value, View
 from coordinatord.store.writer import Writer
@@ -69,12 +69,14 @@ class Database:
         Raises:
             Refused: ``store-…`` or ``folder-unsafe``, with the file left as it was.
         """
-        steps = shipped() if migrations is None else migrations
         busy_ms = int(busy_seconds * 1000)
-        await anyio.to_thread.run_sync(opening.prepare, path, steps, wall(), busy_ms)
+        identity = await anyio.to_thread.run_sync(
+            opening.prepare, path, migrations, wall(), busy_ms
+        )
         changes, post = Changes(), poster()
         writer = Writer(
             path,
+            identity,
             post=post,
             committed=changes.wake,
             wall=wall,

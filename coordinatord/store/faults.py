@@ -55,6 +55,15 @@ def corrupt(path: Path, detail: str) -> Refused:
     )
 
 
+def vanished(path: Path) -> Refused:
+    """The refusal of a write into a database that was removed or replaced under the daemon."""
+    return Refused(
+        "store-failed",
+        f"The database {path} was removed or replaced while it was open; nothing was accepted.",
+        "Put it back, or stop the daemon and start it again to begin anew.",
+    )
+
+
 def refusal_of(error: sqlite3.Error, path: Path) -> Refused | None:
     """How the world's faults are told to the caller; None: it is a bug of ours."""
     code = _code(error)

@@ -9,29 +9,35 @@ from pathlib import Path
 
 from coordinatord.store import admission, faults
 from coordinatord.store.connection import open_writer
-from coordinatord.store.migrate import Migration, back_up, migrate, sync, version_of
+from coordinatord.store.migrate import Migration, back_up, migrate, shipped, sync, version_of
 
 
-def prepare(path: Path, migrations: Sequence[Migration], now: float, busy_ms: int) -> None:
+def prepare(
+    path: Path, migrations: Sequence[Migration] | None, now: float, busy_ms: int
+) -> os.stat_result:
     """Check the database at ``path`` and bring it up to date; make it if there is none.
+
+    Returns which file it is: a path can come to name another.
 
     Args:
         path: in an existing folder; only the holder of the workspace's lock may call this.
-        migrations: in order.
+        migrations: in order; None: those of this package.
         now: wall seconds, for the name of the backup of a database that is about to change.
         busy_ms: how long another program's lock is waited for.
 
     Raises:
         Refused: any ``store-…`` or ``folder-unsafe``; the file is unchanged.
     """
+    steps = shipped() if migrations is None else migrations
     try:
         admission.check_place(path.parent)
         if path.exists() or path.is_symlink():
-            admission.check_file(path, len(migrations), busy_ms)
-            _bring_up(path, migrations, now, busy_ms)
+            admission.check_file(path, len(steps), busy_ms)
+            _bring_up(path, steps, now, busy_ms)
         else:
             admission.check_absent(path)
-            _create(path, migrations, busy_ms)
+            _create(path, steps, busy_ms)
+        return path.stat()
     except sqlite3.Error as error:
         raise faults.refusal_of(error, path) or error from error
     except OSError as error:

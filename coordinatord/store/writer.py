@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import queue
 import random
 import sqlite3
@@ -26,6 +27,7 @@ class Writer:
 
     Args:
         path: the database.
+        identity: what stood there when it was found good; nothing else is written into.
         post: how the event loop is reached.
         committed: called on the event loop after a commit that appended to the journal.
         wall: wall seconds, asked once per call on the writer's thread.
@@ -36,6 +38,7 @@ class Writer:
     def __init__(
         self,
         path: Path,
+        identity: os.stat_result,
         *,
         post: Post,
         committed: Callable[[], None],
@@ -44,6 +47,7 @@ class Writer:
         source: random.Random,
     ) -> None:
         self._path = path
+        self._identity = identity
         self._post = post
         self._committed = committed
         self._wall = wall
@@ -92,6 +96,7 @@ class Writer:
         """One commit of all that waits; returns what must wait on for another program's lock."""
         if not waiting:
             return waiting
+        self._check_present()
         try:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.Error as error:
@@ -108,6 +113,15 @@ class Writer:
         deliver(self._post, waiting, self._committed if journaled else None)
         return []
 
+    def _check_present(self) -> None:
+        """SQLite would go on writing into a file that nobody can find any more."""
+        try:
+            same = os.path.samestat(self._path.stat(), self._identity)
+        except FileNotFoundError:
+            same = False
+        if not same:
+            raise faults.vanished(self._path)
+
     def _run_all(self, connection: sqlite3.Connection, calls: list[Call]) -> bool:
         journaled = False
         for call in calls:
@@ -115,10 +129,10 @@ class Writer:
             connection.execute("SAVEPOINT call")
             try:
                 call.result = _plain(call.fn(tx, *call.args, **call.kwargs))
-            except BaseException as error:  # noqa: BLE001 - it is the caller's, and undoes only itself
+            except BaseException as error:
                 if not connection.in_transaction:
                     raise  # SQLite has undone everything, the other calls too
-                call.error = self._told(error)
+                call.error = self._told(error)  # it undoes only itself
                 connection.execute("ROLLBACK TO call")
             else:
                 journaled = journaled or tx.journaled
