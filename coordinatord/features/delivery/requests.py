@@ -18,6 +18,7 @@ class InitSeat(Mutation[Initiated], frozen=True, kw_only=True, tag="seat.init"):
     """
 
     access: ClassVar[Access] = Access.ANYONE
+    key_scope: ClassVar[str | None] = "terminal_id"
 
     role: (
         Annotated[

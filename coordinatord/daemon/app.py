@@ -1,0 +1,290 @@
+"""The daemon's life: settings, lock, store, terminal host, parts, socket; and the way down again.
+
+The only place that builds things. `parts.py` puts the features together, `routes.py` frames them.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import anyio
+import msgspec
+import structlog
+from anyio.abc import SocketListener, TaskStatus
+
+from coordinatord import __version__, kinds, locate
+from coordinatord.clock import Clock, SystemClock
+from coordinatord.daemon import hosts, instance, logs, settings_files
+from coordinatord.daemon.parts import Ground, Parts
+from coordinatord.daemon.settings import Settings, without_ours
+from coordinatord.daemon.systemd import Notifier, without_manager
+from coordinatord.errors import Refused, WorldFailed
+from coordinatord.features.launches import table as launches
+from coordinatord.features.launches.run import Surroundings
+from coordinatord.features.messages import table as messages
+from coordinatord.features.views.methods import Running
+from coordinatord.ids import make
+from coordinatord.server.listener import serve
+from coordinatord.store import keys
+from coordinatord.store.database import Database, Transaction
+from coordinatord.terminals.choice import Choice
+from coordinatord.terminals.herdr.backend import HerdrTerminal
+
+HOST_CALL_S: Final = 5.0
+"""Longest that one call to the terminal host may take (coordination.md §3.1)."""
+
+STOP_WITHIN_S: Final = 8.0
+SWEEP_EVERY_S: Final = 60.0
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """What the command line and the environment say."""
+
+    workspace: locate.Workspace
+    environ: Mapping[str, str]
+    flags: Mapping[str, str] = {}
+    socket: str | None = None
+
+
+async def run(start: Start) -> None:
+    """Be the daemon of a workspace until SIGTERM, SIGINT or `daemon.stop`.
+
+    Raises:
+        Refused: what stands in the way, with a sentence; nothing was started then.
+    """
+    workspace, environ = start.workspace, start.environ
+    resolved = settings_files.load(
+        start.flags, environ, Path(workspace.file("config.toml")), _user_file(environ)
+    )
+    clock = SystemClock()
+    logs.start(
+        level=resolved.settings.log_level,
+        file=Path(workspace.file("daemon.log")),
+        console=logs.console_for(2, environ),
+        clock=clock.awake,
+        wall=lambda: f"{clock.wall():.3f}",
+    )
+    handed_on = without_manager(without_ours(environ))
+    taking = dict(environ)
+    path = Path(start.socket) if start.socket else None
+    held = instance.begin(workspace, taking, os.getpid(), path)
+    # children and panes must not see whose pane or which workspace we were started in
+    os.environ.clear()
+    os.environ.update(handed_on)
+    daemon = Daemon(start, resolved.settings, handed_on, held, clock)
+    try:
+        await daemon.live()
+    finally:
+        daemon.held.end()
+
+
+class Daemon:
+    """One life of the daemon, from the lock to its release."""
+
+    def __init__(
+        self,
+        start: Start,
+        settings: Settings,
+        handed_on: Mapping[str, str],
+        held: instance.Instance,
+        clock: Clock,
+    ) -> None:
+        self.held = held
+        self._start = start
+        self._settings = settings
+        self._handed_on = handed_on
+        self._clock = clock
+        self._source = random.SystemRandom()
+        self._notifier = Notifier(start.environ, os.getpid())
+        self._stopping = anyio.Event()
+        self._with_panes = False
+        self._log = structlog.get_logger()
+
+    async def live(self) -> None:
+        """Open the store, find the host, serve, and end in order."""
+        workspace = self._start.workspace
+        database = await Database.open(
+            Path(workspace.file("coordinator.db")), wall=self._clock.wall, source=self._source
+        )
+        async with database:
+            choice = await hosts.find(
+                workspace, self._settings, self._host_environ(), database, self._clock
+            )
+            parts = Parts(self._ground(database, choice))
+            await parts.learn_launches()
+            self._log.info("started", pid=os.getpid(), terminal=choice.kind, version=__version__)
+            await self._serve(parts)
+            if self._with_panes:
+                await self._end_panes(parts, choice)
+        self._log.info("stopped", pid=os.getpid())
+
+    def _host_environ(self) -> dict[str, str]:
+        """For finding a host HERDR_* is read; what is handed on has none of it."""
+        named = {
+            name: value
+            for name, value in self._start.environ.items()
+            if name in ("HERDR_SOCKET_PATH", "HERDR_SESSION")
+        }
+        return {**self._handed_on, **named}
+
+    def _ground(self, database: Database, choice: Choice) -> Ground:
+        workspace = self._start.workspace
+        user = _user_file(self._start.environ)
+        return Ground(
+            database=database,
+            terminal=HerdrTerminal(
+                choice.socket, deadline=HOST_CALL_S, source=self._source, clock=self._clock
+            ),
+            kinds=kinds.load(user.parent / "kinds" if user else None),
+            clock=self._clock,
+            source=self._source,
+            settings=self._settings,
+            surroundings=Surroundings(
+                root=workspace.root,
+                name=os.path.basename(workspace.root) or "root",
+                coordctl=find_coordctl(self._handed_on),
+                path=self._handed_on.get("PATH", os.defpath),
+            ),
+            running=Running(
+                pid=os.getpid(),
+                version=__version__,
+                workspace=workspace.root,
+                socket=str(self.held.path),
+                started_at=self._clock.wall(),
+            ),
+            host_socket=choice.socket,
+            host_kind=choice.kind,
+            in_repository=os.path.exists(os.path.join(workspace.root, ".git")),
+            stop=self._ask_to_stop,
+        )
+
+    def _ask_to_stop(self, with_panes: bool) -> None:
+        self._with_panes = self._with_panes or with_panes
+        self._stopping.set()
+
+    async def _serve(self, parts: Parts) -> None:
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._hear_signals)
+            await group.start(parts.watches.run)
+            await group.start(parts.intake.run)
+            await group.start(parts.pump.run)
+            group.start_soon(self._greet, parts)
+            group.start_soon(self._sweep, parts)
+            await group.start(self._listen, parts)
+            group.start_soon(self._notifier.watchdog, self._clock.awake)
+            self._notifier.ready()
+            await self._stopping.wait()
+            self._notifier.stopping()
+            with anyio.move_on_after(STOP_WITHIN_S):
+                await parts.pump.stop()
+            group.cancel_scope.cancel()
+
+    async def _listen(self, parts: Parts, *, task_status: TaskStatus[None]) -> None:
+        """Serve the socket, and bind it again when its file vanished."""
+        routes = parts.routes()
+        while not self._stopping.is_set():
+            listener = await SocketListener.from_socket(self.held.api)
+            async with listener, anyio.create_task_group() as group:
+                gone = anyio.Event()
+                group.start_soon(self._until_out_of_place, gone)
+                await serve(
+                    listener,
+                    routes,
+                    allowed_uid=os.getuid(),
+                    log=self._log,
+                    new_log_id=lambda: make("host", self._source)[2:],
+                    stop=_either(group, gone, self._stopping),
+                    task_status=task_status,
+                )
+                group.cancel_scope.cancel()
+            task_status = anyio.TASK_STATUS_IGNORED
+            if not self._stopping.is_set():
+                self.held = self.held.bind_again()
+                self._log.warning("bound-again", socket=str(self.held.path))
+
+    async def _until_out_of_place(self, gone: anyio.Event) -> None:
+        while self.held.in_place:
+            await self._clock.sleep(self._settings.backstop_s)
+        gone.set()
+
+    async def _greet(self, parts: Parts) -> None:
+        """Learn the host's version, again after every gap."""
+        while True:
+            count = parts.sightings.changes.count
+            if parts.sightings.connected:
+                try:
+                    parts.host_facts = await parts.ground.terminal.greet()
+                except WorldFailed as error:
+                    self._log.warning("host-silent", why=type(error).__name__)
+            while parts.sightings.connected:
+                await parts.sightings.changes.wait_past(count)
+                count = parts.sightings.changes.count
+            await parts.sightings.changes.wait_past(count)
+
+    async def _sweep(self, parts: Parts) -> None:
+        """What time alone changes: expired messages, old idempotency keys, panes long gone."""
+        database = parts.ground.database
+        while True:
+            try:
+                await database.write(_expire)
+            except Refused as error:
+                self._log.warning("sweep-failed", reason=error.reason)
+            parts.typist.forget(frozenset(parts.sightings.panes))
+            await self._clock.sleep(SWEEP_EVERY_S)
+
+    async def _hear_signals(self) -> None:
+        with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+            async for _ in signals:
+                self._stopping.set()
+
+    async def _end_panes(self, parts: Parts, choice: Choice) -> None:
+        """``down --panes``: our host ends; of a Herdr only the panes that we opened."""
+        if choice.kind == "embedded":
+            await hosts.end_embedded(choice.socket)
+            return
+        ours = await parts.ground.database.read(launches.terminals)
+        for seen in list(parts.sightings.panes.values()):
+            if seen.terminal_id in ours:
+                try:
+                    await parts.ground.terminal.close(seen.pane)
+                except WorldFailed as error:
+                    self._log.warning("close-failed", pane=seen.pane, why=type(error).__name__)
+
+
+def _either(group: anyio.abc.TaskGroup, first: anyio.Event, second: anyio.Event) -> anyio.Event:
+    """An event that is set when one of two is."""
+    both = anyio.Event()
+
+    async def pass_on(event: anyio.Event) -> None:
+        await event.wait()
+        both.set()
+
+    group.start_soon(pass_on, first)
+    group.start_soon(pass_on, second)
+    return both
+
+
+def _expire(tx: Transaction) -> None:
+    messages.expire(tx)
+    keys.expire(tx, tx.now)
+
+
+def find_coordctl(environ: Mapping[str, str]) -> str | None:
+    """Our own `coordctl` by absolute path: beside this Python first, then on the search path."""
+    beside = os.path.join(os.path.dirname(sys.executable), "coordctl")
+    if os.access(beside, os.X_OK):
+        return beside
+    found = shutil.which("coordctl", path=environ.get("PATH"))
+    return os.path.abspath(found) if found else None
+
+
+def _user_file(environ: Mapping[str, str]) -> Path | None:
+    found = locate.user_config(environ)
+    return Path(found) if found else None

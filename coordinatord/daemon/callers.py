@@ -1,0 +1,90 @@
+"""From a connection to a proven seat: gathers the facts, `features/panes/proof.py` decides."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import anyio
+import msgspec
+
+from coordinatord.daemon.requests import Hello
+from coordinatord.features.launches import table as launches
+from coordinatord.features.panes import proof
+from coordinatord.features.panes.records import Caller, Seat
+from coordinatord.features.panes.run_look import Lookout
+from coordinatord.features.panes.table import all_seats
+from coordinatord.ids import PaneId
+from coordinatord.server.dispatch import Link
+from coordinatord.store.database import Database, View
+
+REFRESH_WITHIN_S = 1.0
+"""How long a caller in no known pane waits for a fresh list of panes; a hung host must not stop people."""
+
+
+class Known(msgspec.Struct, frozen=True):
+    """A caller that was proven on this connection, and what that rested on."""
+
+    caller: Caller
+    sightings: int
+    records: int
+
+
+class Callers:
+    """Proves who calls. Results are kept per connection until panes or records change."""
+
+    def __init__(
+        self, database: Database, lookout: Lookout, host_socket: Callable[[], str]
+    ) -> None:
+        self._database = database
+        self._lookout = lookout
+        self._host_socket = host_socket
+
+    async def of(self, link: Link) -> Caller:
+        """The caller on this connection."""
+        kept = link.caller
+        stand = (self._lookout.sightings.changes.count, self._database.changes.count)
+        if isinstance(kept, Known) and (kept.sightings, kept.records) == stand:
+            return kept.caller
+        caller = await self._prove(link)
+        link.caller = Known(caller, *stand)
+        return caller
+
+    async def _prove(self, link: Link) -> Caller:
+        hello = link.greeting if isinstance(link.greeting, Hello) else None
+        claimed = self._claim(link, hello)
+        terminal, seats = await self._database.read(_known, hello.token if hello else None)
+        evidence = proof.Evidence(
+            ancestry=link.peer.ancestry, claimed_pane=claimed, token_terminal=terminal
+        )
+        placed = self._place(evidence)
+        if placed is None or placed.proof == "claim":
+            await self._refresh()
+            placed = self._place(evidence)
+        return proof.caller_of(placed, claimed, seats, self._lookout.sightings.shell)
+
+    def _place(self, evidence: proof.Evidence) -> proof.Placed | None:
+        sightings = self._lookout.sightings
+        return proof.place(evidence, sightings.panes, sightings.shells())
+
+    async def _refresh(self) -> None:
+        """A pane may be too new to be known: look once before calling anybody the operator."""
+        if self._lookout.sightings.connected:
+            with anyio.move_on_after(REFRESH_WITHIN_S):
+                await self._lookout.look_around()
+
+    def _claim(self, link: Link, hello: Hello | None) -> PaneId | None:
+        """The pane that the caller says it is in, if it means this daemon's host."""
+        if hello is not None and hello.pane_id:
+            pane, socket = hello.pane_id, hello.terminal_socket
+        else:
+            environ = link.peer.environment
+            pane, socket = environ.get("HERDR_PANE_ID", ""), environ.get("HERDR_SOCKET_PATH")
+        if not pane or not socket:
+            return None
+        same = os.path.realpath(socket) == os.path.realpath(self._host_socket())
+        return PaneId(pane) if same else None
+
+
+def _known(view: View, token: str | None) -> tuple[str | None, list[Seat]]:
+    return launches.terminal_of(view, token) if token else None, all_seats(view)

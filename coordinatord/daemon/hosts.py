@@ -1,0 +1,132 @@
+"""Finds the terminal host of this workspace, and starts the embedded one where none is to be found."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+import msgspec
+
+from coordinatord import locate
+from coordinatord.clock import Clock
+from coordinatord.daemon.settings import Settings
+from coordinatord.errors import Refused, WorldFailed
+from coordinatord.store.database import Database, Transaction, View
+from coordinatord.terminals.choice import Choice, choose, herdr_sockets, probe
+from coordinatord.terminals.herdr.request import ask
+
+PROBE_WITHIN_S: Final = 2.0
+START_WITHIN_S: Final = 15.0
+LOOK_EVERY_S: Final = 0.05
+_PINNED: Final = "terminal"
+
+
+async def find(
+    workspace: locate.Workspace,
+    settings: Settings,
+    environ: Mapping[str, str],
+    database: Database,
+    clock: Clock,
+) -> Choice:
+    """The host to use, pinned in the store while seats exist; the embedded one runs when this returns.
+
+    Raises:
+        Refused: ``host-unreachable`` if the embedded host does not come up.
+    """
+    own = workspace.panes_socket
+    pinned = await database.read(_pinned)
+    named = [settings.herdr_socket] if settings.herdr_socket else []
+    sockets = [*named, *herdr_sockets(environ)]
+    answers = (
+        {}
+        if pinned is not None or settings.terminal == "embedded"
+        else await probe(sockets, deadline=PROBE_WITHIN_S, clock=clock)
+    )
+    choice = choose(settings.terminal, pinned, own=own, sockets=sockets, answers=answers)
+    if choice != pinned:
+        await database.write(_pin, choice)
+    if choice.kind == "embedded":
+        await ensure_embedded(workspace, settings, environ, clock)
+    return choice
+
+
+async def ensure_embedded(
+    workspace: locate.Workspace, settings: Settings, environ: Mapping[str, str], clock: Clock
+) -> None:
+    """Start the embedded host if it does not answer. It is a process of its own and outlives us.
+
+    Raises:
+        Refused: ``host-unreachable``.
+    """
+    socket = workspace.panes_socket
+    if await _answers(socket, clock):
+        return
+    _start_embedded(workspace, settings, environ)
+    with anyio.move_on_after(START_WITHIN_S):
+        while not await _answers(socket, clock):
+            await clock.sleep(LOOK_EVERY_S)
+        return
+    raise Refused(
+        "host-unreachable",
+        f"The embedded pane host did not come up within {START_WITHIN_S:.0f} s.",
+        f"Its log says why: {workspace.file('panehost.log')}",
+    )
+
+
+def _start_embedded(
+    workspace: locate.Workspace, settings: Settings, environ: Mapping[str, str]
+) -> None:
+    log = workspace.file("panehost.log")
+    command = [
+        sys.executable,
+        "-m",
+        "coordinatord.panehost",
+        *("--socket", workspace.panes_socket),
+        *("--state", workspace.file("panehost.json")),
+        *("--log", log),
+        *("--cwd", workspace.root),
+    ]
+    with open(log, "ab") as output, open(os.devnull, "rb") as nothing:
+        subprocess.Popen(
+            command,
+            stdin=nothing,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            close_fds=True,
+            env=dict(environ),
+            cwd=workspace.root,
+        )
+
+
+async def end_embedded(socket: str) -> None:
+    """Ask the embedded host to end, panes and all."""
+    try:
+        await ask(socket, "server.stop", {}, deadline=PROBE_WITHIN_S, acts=True, pane="")
+    except WorldFailed:
+        return  # it was gone already, or went before it could answer
+
+
+async def _answers(socket: str, clock: Clock) -> bool:
+    return bool(await probe([socket], deadline=PROBE_WITHIN_S, clock=clock))
+
+
+def _pinned(view: View) -> Choice | None:
+    """The choice that was made while the seats that exist were bound."""
+    if view.row("SELECT 1 FROM seats LIMIT 1") is None:
+        return None
+    row = view.row("SELECT value FROM meta WHERE key = ?", _PINNED)
+    return msgspec.json.decode(row[0], type=Choice) if row else None
+
+
+def _pin(tx: Transaction, choice: Choice) -> None:
+    tx.run(
+        "INSERT INTO meta (key, value) VALUES (?, ?)"
+        " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+        _PINNED,
+        msgspec.json.encode(choice).decode(),
+    )

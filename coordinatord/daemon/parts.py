@@ -1,0 +1,203 @@
+"""The parts of a running daemon, built in one place from the bottom up, and their routes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from coordinatord import __version__, catalogue
+from coordinatord.clock import Clock
+from coordinatord.daemon.callers import Callers
+from coordinatord.daemon.requests import Discover, Hello, StopDaemon, Welcome
+from coordinatord.daemon.routes import Frame
+from coordinatord.daemon.settings import Settings
+from coordinatord.features.delivery import notice
+from coordinatord.features.delivery import requests as delivery
+from coordinatord.features.delivery.methods import DeliveryMethods
+from coordinatord.features.delivery.run import Pump
+from coordinatord.features.delivery.run_attempt import Deliverer
+from coordinatord.features.intake.run import Intake
+from coordinatord.features.launches import table as launch_table
+from coordinatord.features.launches.requests import OpenPane
+from coordinatord.features.launches.run import Launcher, Surroundings
+from coordinatord.features.messages import methods as messages
+from coordinatord.features.messages.requests import AckMessage, SendMessage
+from coordinatord.features.obligations.source import Source
+from coordinatord.features.obligations.table import Communication, Sources
+from coordinatord.features.panes import methods as panes
+from coordinatord.features.panes import requests as pane_requests
+from coordinatord.features.panes.records import Caller
+from coordinatord.features.panes.run_look import Lookout
+from coordinatord.features.panes.sightings import Sightings
+from coordinatord.features.questions import methods as questions
+from coordinatord.features.questions import requests as question_requests
+from coordinatord.features.reports import requests as report_requests
+from coordinatord.features.reports.methods import ReportMethods
+from coordinatord.features.tasks import methods as tasks
+from coordinatord.features.tasks import requests as task_requests
+from coordinatord.features.typing.methods import TypingMethods
+from coordinatord.features.typing.requests import SendToPane
+from coordinatord.features.typing.run import Typist
+from coordinatord.features.views import requests as view_requests
+from coordinatord.features.views.methods import Running, ViewMethods
+from coordinatord.features.views.records import Connection
+from coordinatord.features.views.run import Watches
+from coordinatord.kinds import AgentKind
+from coordinatord.server.dispatch import Link, Route
+from coordinatord.store.database import Database
+from coordinatord.terminals.port import HostFacts, Terminal, backstop_interval
+from coordinatord.wire.openrpc import document
+
+
+class Ground(msgspec.Struct, frozen=True, kw_only=True):
+    """What all parts stand on: made by `app.py`, or by a test."""
+
+    database: Database
+    terminal: Terminal
+    kinds: Mapping[str, AgentKind]
+    clock: Clock
+    source: random.Random
+    settings: Settings
+    surroundings: Surroundings
+    running: Running
+    host_socket: str
+    host_kind: str
+    in_repository: bool
+    stop: Callable[[bool], None]
+    """Ask the daemon to end; True: with the panes."""
+
+
+class Parts:
+    """Everything that runs, and the table of routes."""
+
+    def __init__(self, ground: Ground, more_sources: Sequence[Source] = ()) -> None:
+        self.ground = ground
+        database, clock = ground.database, ground.clock
+        self.sightings = Sightings(clock)
+        self.lookout = Lookout(ground.terminal, self.sightings)
+        self.typist = Typist(ground.terminal, self.lookout, ground.kinds, clock)
+        self.sources = Sources([Communication(), *more_sources])
+        self.deliverer = Deliverer(
+            database,
+            self.lookout,
+            self.typist,
+            self.sources,
+            ground.kinds,
+            clock,
+            self._spelling,
+        )
+        backstop_s = ground.settings.backstop_s
+        self.pump = Pump(database, self.sightings, self.sources, self.deliverer, clock, backstop_s)
+        self.intake = Intake(
+            database,
+            ground.terminal,
+            self.lookout,
+            clock,
+            lambda count: backstop_interval(count, backstop_s),
+        )
+        self.watches = Watches(database)
+        self.launcher = Launcher(
+            database,
+            self.lookout,
+            self.typist,
+            ground.kinds,
+            ground.surroundings,
+            clock,
+            ground.source,
+        )
+        self.callers = Callers(database, self.lookout, lambda: ground.host_socket)
+        self.host_facts: HostFacts | None = None
+        self._ours: frozenset[str] = frozenset()
+
+    async def learn_launches(self) -> None:
+        """Which panes we opened: only in those is `coordctl` known to be found."""
+        self._ours = await self.ground.database.read(launch_table.terminals)
+
+    def routes(self) -> list[Route]:
+        """One route for every request of the catalogue."""
+        ground = self.ground
+        frame = Frame(ground.database, self.callers, ground.source)
+        pane = panes.PaneMethods(ground.database, self.lookout)
+        task = tasks.TaskMethods(self.lookout)
+        message = messages.MessageMethods(self.lookout, ground.settings.delivery.queue_limit)
+        report = ReportMethods(ground.in_repository)
+        told = DeliveryMethods(ground.database, self.lookout, self.pump, self.sources)
+        typing = TypingMethods(ground.database, self.typist)
+        view = ViewMethods(self.sources, ground.clock.wall, ground.running, self.connection)
+        return [
+            Route(Hello, self._hello),
+            frame.answering(pane_requests.WhoAmI, panes.whoami),
+            frame.looking(pane_requests.BindSeat, task.look, tasks.bind),
+            frame.asking(pane_requests.ListPanes, pane.list),
+            frame.asking(pane_requests.ReadPane, pane.read),
+            frame.acting(pane_requests.ClosePane, pane.close),
+            frame.acting(OpenPane, self._open),
+            frame.acting(SendToPane, typing.send),
+            frame.looking(task_requests.NewTask, task.look, tasks.new),
+            frame.reading(task_requests.ListTasks, tasks.listed),
+            frame.writing(question_requests.AskQuestion, questions.ask),
+            frame.writing(question_requests.AnswerQuestion, questions.answer),
+            frame.writing(question_requests.ResolveQuestion, questions.resolve),
+            frame.writing(report_requests.FileReport, report.file),
+            frame.writing(report_requests.RecordVerification, report.verify),
+            frame.looking(SendMessage, message.look, message.send),
+            frame.writing(AckMessage, messages.acknowledge),
+            frame.looking(delivery.InitSeat, told.look, told.init),
+            frame.acting(delivery.NoticeSeat, told.notice),
+            frame.acting(delivery.PumpNow, told.pump),
+            frame.reading(view_requests.ReadInbox, view.inbox),
+            frame.reading(view_requests.ShowRecord, view.show),
+            frame.reading(view_requests.ExplainRecord, view.why),
+            frame.reading(view_requests.ReadStatus, view.status),
+            frame.following(view_requests.SubscribeWatch, self.watches.subscribe),
+            frame.acting(StopDaemon, self._stop),
+            Route(Discover, _discover),
+        ]
+
+    def connection(self) -> Connection:
+        """The terminal host as `status` shows it."""
+        health, facts = self.ground.terminal.health(), self.host_facts
+        return Connection(
+            kind=self.ground.host_kind,
+            socket=self.ground.host_socket,
+            protocol=facts.protocol if facts else None,
+            version=facts.version if facts else None,
+            connected=self.sightings.connected,
+            events_seen=health.events_seen,
+            gaps_found=health.gaps_found,
+            last_snapshot=self.sightings.last_snapshot,
+            trouble=self.sightings.trouble or health.trouble,
+        )
+
+    def _spelling(self, terminal_id: str) -> str:
+        return notice.spelling(self.ground.surroundings.coordctl, terminal_id in self._ours)
+
+    async def _open(self, caller: Caller, request: OpenPane) -> object:
+        opened = await self.launcher.open(caller, request)
+        await self.learn_launches()
+        return opened
+
+    def _hello(self, link: Link, request: Hello) -> Awaitable[Welcome]:
+        # at once, in the read loop: the request behind it is proven with what was said here
+        link.greeting, link.caller = request, None
+        return self._welcome(link)
+
+    async def _welcome(self, link: Link) -> Welcome:
+        known = await self.callers.of(link)
+        return Welcome(
+            version=__version__,
+            workspace=self.ground.running.workspace,
+            seat=known.seat,
+            proof=known.proof,
+        )
+
+    async def _stop(self, caller: Caller, request: StopDaemon) -> Any:
+        self.ground.stop(request.panes)
+        return {"done": True}
+
+
+def _discover(link: Link, request: Discover) -> object:
+    return document(catalogue.REQUESTS, __version__)

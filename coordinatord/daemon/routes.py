@@ -1,0 +1,168 @@
+"""Pairs every request with exactly one function, and gives all of them one frame.
+
+The frame proves the caller, checks the method's access, and keeps idempotency keys: inside the
+transaction for what only writes, around the act for what also acts on the world.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+import msgspec
+
+from coordinatord.daemon.callers import Callers
+from coordinatord.features.panes import authority
+from coordinatord.features.panes.records import Caller
+from coordinatord.server.dispatch import Link, Route
+from coordinatord.store import keys
+from coordinatord.store.database import Database, Transaction, View
+from coordinatord.wire.requests import Mutation, Request, method_of
+
+Q = TypeVar("Q", bound=Request[Any])
+M = TypeVar("M", bound=Mutation[Any])
+F = TypeVar("F")
+
+Encoder = msgspec.json.Encoder
+
+
+class Frame:
+    """Makes routes."""
+
+    def __init__(self, database: Database, callers: Callers, source: random.Random) -> None:
+        self._database = database
+        self._callers = callers
+        self._source = source
+        self._in_hand: dict[tuple[str, str, str], anyio.Lock] = {}
+
+    def answering(self, request: type[Q], fn: Callable[[Caller, Q], object]) -> Route:
+        """``fn`` needs to know the caller and nothing else."""
+
+        async def run(link: Link, asked: Q) -> object:
+            return fn(await self._caller(link, asked), asked)
+
+        return Route(request, run)
+
+    def reading(self, request: type[Q], fn: Callable[[View, Caller, Q], object]) -> Route:
+        """``fn`` reads the store."""
+
+        async def run(link: Link, asked: Q) -> object:
+            return await self._database.read(fn, await self._caller(link, asked), asked)
+
+        return Route(request, run)
+
+    def asking(self, request: type[Q], fn: Callable[[Caller, Q], Awaitable[object]]) -> Route:
+        """``fn`` asks the world and changes nothing."""
+
+        async def run(link: Link, asked: Q) -> object:
+            return await fn(await self._caller(link, asked), asked)
+
+        return Route(request, run)
+
+    def following(
+        self, request: type[Q], fn: Callable[[Link, Caller, Q], Awaitable[object]]
+    ) -> Route:
+        """``fn`` goes on sending to the connection after its answer."""
+
+        async def run(link: Link, asked: Q) -> object:
+            return await fn(link, await self._caller(link, asked), asked)
+
+        return Route(request, run)
+
+    def writing(self, request: type[M], fn: Callable[[Transaction, Caller, M], object]) -> Route:
+        """``fn`` is the whole change: one transaction, together with its key."""
+
+        async def run(link: Link, asked: M) -> object:
+            caller = await self._caller(link, asked)
+            return await self._database.write(_keyed, fn, caller, asked, ())
+
+        return Route(request, run)
+
+    def looking(
+        self,
+        request: type[M],
+        look: Callable[[Caller, M], Awaitable[F]],
+        fn: Callable[[Transaction, Caller, M, F], object],
+    ) -> Route:
+        """``look`` observes the world first; ``fn`` is one transaction that uses what was seen."""
+
+        async def run(link: Link, asked: M) -> object:
+            caller = await self._caller(link, asked)
+            kept = await self._database.read(_replayed, caller, asked)
+            if kept is not None:
+                return kept
+            found = await look(caller, asked)
+            return await self._database.write(_keyed, fn, caller, asked, (found,))
+
+        return Route(request, run)
+
+    def acting(self, request: type[M], fn: Callable[[Caller, M], Awaitable[object]]) -> Route:
+        """``fn`` acts on the world; a repeated key waits for the first act and gets its answer."""
+
+        async def run(link: Link, asked: M) -> object:
+            caller = await self._caller(link, asked)
+            if not asked.key:
+                asked = msgspec.structs.replace(asked, key=self._source.randbytes(12).hex())
+            async with self._only_one(caller, asked):
+                kept = await self._database.read(_replayed, caller, asked)
+                if kept is not None:
+                    return kept
+                result = await fn(caller, asked)
+                return await self._database.write(_kept, caller, asked, result)
+
+        return Route(request, run)
+
+    async def _caller(self, link: Link, request: Request[Any]) -> Caller:
+        caller = await self._callers.of(link)
+        authority.check(request.access, caller)
+        return caller
+
+    @asynccontextmanager
+    async def _only_one(self, caller: Caller, asked: Mutation[Any]) -> Any:
+        place = (method_of(asked), scope_of(caller, asked), asked.key)
+        lock = self._in_hand.setdefault(place, anyio.Lock())
+        try:
+            async with lock:
+                yield
+        finally:
+            if not lock.statistics().tasks_waiting and not lock.locked():
+                self._in_hand.pop(place, None)
+
+
+def scope_of(caller: Caller, asked: Mutation[Any]) -> str:
+    """What a key is unique within: the method's own scope, by default the caller's seat."""
+    match asked.key_scope:
+        case None:
+            return caller.seat
+        case "terminal_id":
+            return caller.terminal_id or caller.seat
+        case field:
+            return str(getattr(asked, field))
+
+
+def _replayed(view: View, caller: Caller, asked: Mutation[Any]) -> msgspec.Raw | None:
+    body = msgspec.json.encode(asked)
+    kept = keys.replay(view, method_of(asked), scope_of(caller, asked), asked.key, body)
+    return None if kept is None else msgspec.Raw(kept)
+
+
+def _kept(tx: Transaction, caller: Caller, asked: Mutation[Any], result: object) -> msgspec.Raw:
+    answer = msgspec.json.encode(result)
+    if asked.key:
+        body = msgspec.json.encode(asked)
+        keys.keep(tx, method_of(asked), scope_of(caller, asked), asked.key, body, answer)
+    return msgspec.Raw(answer)
+
+
+def _keyed(
+    tx: Transaction,
+    fn: Callable[..., object],
+    caller: Caller,
+    asked: Mutation[Any],
+    found: tuple[object, ...],
+) -> msgspec.Raw:
+    kept = _replayed(tx, caller, asked)
+    return _kept(tx, caller, asked, fn(tx, caller, asked, *found)) if kept is None else kept
