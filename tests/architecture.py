@@ -52,6 +52,7 @@ FEATURE_BASE: Final = (
 CLIENTS_MAY: Final = (
     *FOUNDATION,
     "coordinatord.locate",
+    "coordinatord.starting",
     "coordinatord.client",
     "coordinatord.catalogue",
     "coordinatord.wire",
@@ -85,6 +86,7 @@ MAY_IMPORT: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("coordinatord.catalogue", ("coordinatord.wire.requests", "coordinatord.features.*.requests",
      "coordinatord.daemon.requests"), "the catalogue lists requests and nothing else"),
     ("coordinatord.locate", ("coordinatord.folders",), "every command imports it"),
+    ("coordinatord.starting", ("coordinatord.locate",), "both clients start a daemon the same way"),
     ("coordinatord.lineage", ("coordinatord.ids",), "facts about processes stand alone"),
     ("coordinatord.prose", ("coordinatord.errors",), "the check of texts stands alone"),
     ("coordinatord.clock", (), "the clock stands alone"),
@@ -345,7 +347,7 @@ def names_tell(tree: Tree) -> Iterator[Offence]:
 
 def one_boundary(tree: Tree) -> Iterator[Offence]:
     """Bugs pass through: one place turns exceptions into errors of the wire."""
-    held = ("features", "wire", "kinds", "terminals", "store")
+    held = ("features", "wire", "kinds", "terminals")
     for module in tree.modules.values():
         if not any(_within(module.name, f"coordinatord.{package}") for package in held):
             continue

@@ -58,7 +58,7 @@ $ printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"daemon.status","params":{}}'
 {"jsonrpc":"2.0","id":1,"result":{"pid":4242,"version":"0.1.0", …}}
 ```
 
-- Parameters go by name. Unknown ones are refused; results may grow new members, which clients ignore.
+- Parameters go by name. Unknown ones are refused; results may grow members, which clients ignore.
 - `hello`, optional and first, tells who calls: a pane claim and a launch token travel in it.
 - Every method that writes takes `key`: the same key with the same body gives the first answer
   again (kept for seven days), with another body it is refused.

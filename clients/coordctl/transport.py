@@ -214,14 +214,26 @@ def connect(target: Target, *, again: bool = False) -> Connection:
     deadline = time.monotonic() + SILENCE_S
     stream = _try_paths(target.paths, deadline)
     if stream is None and target.may_start:
-        from coordctl import starting  # the rare path: a process is started
-
-        stream = starting.start(target, deadline, lambda: _try_paths(target.paths, deadline))
+        stream = _start(target, deadline)
     elif stream is None and again:
         stream = _try_for(target, time.monotonic() + _BACK_S)
     if stream is None:
         raise _nobody(target)
     return Connection(stream)
+
+
+def _start(target: Target, deadline: float) -> socket.socket:
+    from coordinatord.starting import PAUSE_S, Start  # the rare path: it imports subprocess
+
+    workspace = target.address.workspace
+    assert workspace is not None
+    begun = Start(workspace, target.environ, target.flags)
+    while time.monotonic() < deadline and not begun.failed:
+        stream = _try_paths(target.paths, deadline)
+        if stream is not None:
+            return stream
+        time.sleep(PAUSE_S)
+    raise Failure("no-daemon", begun.sentence, begun.hint)
 
 
 def _try_for(target: Target, deadline: float) -> socket.socket | None:

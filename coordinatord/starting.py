@@ -1,0 +1,107 @@
+"""Starting the daemon where none answers: a process of its own, with nothing of the caller's.
+
+Used by all clients on their rare path; standard library only. Whoever starts one polls: connect,
+look at `Start.failed`, pause, until a deadline of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+from coordinatord.locate import Workspace
+
+PAUSE_S: Final = 0.02
+"""Seconds between two tries to connect."""
+
+_LONGEST_REASON: Final = 300
+_LOG_TAIL: Final = 65536
+
+
+class Start:
+    """One start of a daemon, from the spawn until it answers or fails."""
+
+    def __init__(
+        self, workspace: Workspace, environ: Mapping[str, str], flags: tuple[str, ...] = ()
+    ) -> None:
+        self._workspace = workspace
+        self._log = workspace.file("daemon.log")
+        self._before = _size(self._log)
+        self._child = _spawn(workspace, environ, self._log, flags)
+
+    @property
+    def failed(self) -> bool:
+        """It ended, and no other daemon has won the race for the lock and needs time to answer."""
+        return self._child.poll() is not None and not _somebody_holds(self._workspace.file("lock"))
+
+    @property
+    def sentence(self) -> str:
+        """What to say about a failed start, with the daemon's own last words."""
+        words = self._last_words()
+        root = self._workspace.root
+        sentence = f"The daemon for {root} was started and does not answer."
+        return f"{sentence} It said: {words}" if words else sentence
+
+    @property
+    def hint(self) -> str:
+        """Where to look."""
+        return f"Read {self._log}, or run it in front: cd {self._workspace.root} && coordinatord"
+
+    def _last_words(self) -> str:
+        """The last plain line that came into the log since the spawn."""
+        try:
+            with open(self._log, encoding="utf-8", errors="replace") as file:
+                file.seek(max(self._before, _size(self._log) - _LOG_TAIL))
+                lines = [line.strip() for line in file]
+        except OSError:
+            return ""
+        plain = [line for line in lines if line and not line.startswith(("{", "hint:"))]
+        last = plain[-1] if plain else ""
+        return "".join(each if each.isprintable() else "?" for each in last)[:_LONGEST_REASON]
+
+
+def _spawn(
+    workspace: Workspace, environ: Mapping[str, str], log: str, flags: tuple[str, ...]
+) -> subprocess.Popen[bytes]:
+    given = {
+        name: value
+        for name, value in environ.items()
+        if name not in ("COORDINATORD_SOCKET", "COORDINATORD_TOKEN")
+    }
+    given["COORDINATORD_ROOT"] = workspace.root
+    mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+    output = os.open(log, mode, 0o600)
+    try:
+        return subprocess.Popen(
+            # -P: a module in the project's folder must not stand in for one of ours
+            [sys.executable, "-P", "-m", "coordinatord", *flags],
+            cwd=workspace.root,
+            env=given,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+    finally:
+        os.close(output)
+
+
+def _somebody_holds(lock: str) -> bool:
+    """Does a living process stand in the lock file? Taking the lock would disturb a start."""
+    try:
+        with open(lock, encoding="ascii", errors="replace") as file:
+            pid = int(file.readline(32).strip())
+        os.kill(pid, 0)
+    except (OSError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
