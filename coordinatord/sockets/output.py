@@ -9,16 +9,23 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Protocol
 
 import anyio
-from anyio.abc import ByteSendStream
 
 DEFAULT_LIMIT: Final = 4 << 20
 """Bytes that may wait for one client: a few of the longest lines."""
 
 _PIECE: Final = 64 << 10
 """Bytes handed to the kernel at once, where lines are shorter."""
+
+
+class Sink(Protocol):
+    """Where lines go: a socket stream."""
+
+    async def send(self, item: bytes, /) -> None:
+        """Send all of ``item``."""
+        ...
 
 
 class Output:
@@ -76,7 +83,7 @@ class Output:
         while self.full:
             await self._sent.wait()
 
-    async def send_all(self, stream: ByteSendStream) -> None:
+    async def send_all(self, stream: Sink) -> None:
         """Send what is queued until the queue is closed and empty.
 
         Raises:

@@ -1,8 +1,9 @@
 """What a request is: a class that names its method and its result.
 
-``class AskQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.ask")`` validates on
-the server, types the client, makes the command-line flags, the MCP tool, the OpenRPC document and
-the reference page. Field descriptions (``Annotated[str, Meta(description=…)]``) are the help texts.
+``class AskQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.ask")`` validates
+on the server, types the client, makes the command-line flags, the MCP tool, the OpenRPC document
+and the reference page. Field descriptions (``Annotated[str, Meta(description=…)]``) are the help
+texts.
 
 Requests refuse unknown fields. ``frozen`` and ``kw_only`` must be repeated on each subclass: mypy
 insists on the first, msgspec does not inherit the second.

@@ -178,15 +178,17 @@ async def test_a_watcher_that_never_reads_is_closed_all_the_same(server: Running
 async def test_a_client_that_does_not_read_its_answers_is_not_read_from(server: Running) -> None:
     """Back-pressure: nothing is lost, and nobody is dropped."""
     async with server.client() as client:
-        count = 3000
+        count, asked = 3000, anyio.Event()
 
         async def ask() -> None:
             for _ in range(count):
                 await client.send(client.request("test.echo", text="x" * 100, times=5))
+            asked.set()
 
         async with anyio.create_task_group() as group:
             group.start_soon(ask)
             await anyio.wait_all_tasks_blocked()
+            assert not asked.is_set()
             ids = [(await client.read())["id"] for _ in range(count)]
         assert ids == list(range(1, count + 1))
     assert server.log.lines == []

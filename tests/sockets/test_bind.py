@@ -136,6 +136,17 @@ def test_a_datagram_socket_is_somebodys(short: Path, lock: Lock) -> None:
         assert path.exists()
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a socket away")
+def test_a_dead_socket_of_another_user_is_refused(short: Path, lock: Lock) -> None:
+    path = short / "a.sock"
+    bind(path, lock).sock.close()
+    os.chown(path, 4242, -1)
+    refused = refusal(path, lock)
+    assert refused.reason == "socket-taken"
+    assert "uid 4242" in refused.message
+    assert path.exists()
+
+
 @pytest.mark.parametrize("target", ["missing", "file", "socket"])
 def test_a_symbolic_link_is_refused_and_its_target_untouched(
     short: Path, lock: Lock, target: str

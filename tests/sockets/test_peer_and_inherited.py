@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from coordinatord import lineage
 from coordinatord.errors import Refused
+from coordinatord.ids import ProcessId
 from coordinatord.sockets import inherited
-from coordinatord.sockets.peer import peer_of
+from coordinatord.sockets.peer import Peer, peer_of
 
 CLIENT = """
 import socket, sys
@@ -43,6 +45,14 @@ def test_a_peer_is_the_process_that_connected(short: Path) -> None:
                 child.wait(timeout=10)
                 assert peer.environment["MARK"] == "m"
                 assert unread.environment == {}
+
+
+def test_the_environment_of_a_later_process_with_the_same_pid_is_not_the_peers() -> None:
+    me = lineage.identify(os.getpid())
+    assert me is not None
+    assert Peer(os.getuid(), me.pid, (me,)).environment
+    earlier = ProcessId(me.boot_id, me.pid, me.start_ticks - 1)
+    assert Peer(os.getuid(), me.pid, (earlier,)).environment == {}
 
 
 HANDED_OVER = """
