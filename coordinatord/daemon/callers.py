@@ -82,7 +82,7 @@ class Callers:
             pane, socket = environ.get("HERDR_PANE_ID", ""), environ.get("HERDR_SOCKET_PATH")
         if not pane or not socket:
             return None
-        same = os.path.realpath(socket) == os.path.realpath(self._host_socket())
+        same = os.path.normpath(socket) == os.path.normpath(self._host_socket())
         return PaneId(pane) if same else None
 
 

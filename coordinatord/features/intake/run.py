@@ -64,6 +64,7 @@ class Intake:
         async with anyio.create_task_group() as group:
             await group.start(self._listen)
             await self._look()
+            group.start_soon(self._keep_watch)
             task_status.started()
             while True:
                 with anyio.move_on_after(
@@ -115,6 +116,13 @@ class Intake:
                 shell = sightings.shell(seen.terminal_id)
                 if judge(seat.occupant, seen, shell) in STANDS:
                     await self._database.write(_refresh, seat, seen, shell)
+
+    async def _keep_watch(self) -> None:
+        """A seat that is taken is watched at once: its next status event may be the only one."""
+        while True:
+            count = self._database.changes.count
+            await self._watch()
+            await self._database.changes.wait_past(count)
 
     async def _watch(self) -> None:
         """Status events are asked for the panes of seats only, and dropped when the pane is gone."""
