@@ -1,8 +1,9 @@
-"""The agent of one pane: kind, status, name, start, session. Pure; time and the change counter are passed in.
+"""The agent of one pane: kind, status, name, start, session. Pure; time and the change counter are
+passed in.
 
-Three sources speak about one pane, and each may be absent: the process in front (`detect`), reports of
-hooks (`report`), and what the screen shows (`see`). Rules: herdr-protocol.md §2.5, §2.6, §3.2–3.4 and
-recordings 04, 06, 14.
+Three sources speak about one pane, and each may be absent: the process in front (`detect`), reports
+of hooks (`report`), and what the screen shows (`see`). Rules: herdr-protocol.md §2.5, §2.6,
+§3.2–3.4 and recordings 04, 06, 14.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from coordinatord.panehost.requests import Status
 
 SCREEN_ONLY_SOURCES: Final = frozenset(
     f"herdr:{kind}"
-    for kind in ("claude", "codex", "copilot", "devin", "droid", "qodercli", "qwen", "cursor", "grok")
+    for kind in (
+        "claude",
+        "codex",
+        "copilot",
+        "devin",
+        "droid",
+        "qodercli",
+        "qwen",
+        "cursor",
+        "grok",
+    )
 )
 """Sources whose state is dropped: only the session id of their reports is kept."""
 FULL_AUTHORITIES: Final = frozenset(
@@ -136,7 +147,9 @@ class Agent:
         return any(r.source in FULL_AUTHORITIES for r in self._reports.values())
 
     def settles_at(self) -> float | None:
-        """When the time in which the status stays unknown ends, or None if there is no agent process."""
+        """When the time in which the status stays unknown ends, or None if there is no agent
+        process.
+        """
         return None if self.detected is None else self._floor_end()
 
     def wants_another_look(self) -> bool:
@@ -251,7 +264,7 @@ class Agent:
         """The shell of a restored agent stands; from here the process decides."""
         self.restored = False
 
-    def show(self, now: float) -> Change:
+    def show(self) -> Change:
         """Somebody looks at the pane."""
         was = self.status
         self.seen = True

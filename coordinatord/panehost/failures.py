@@ -6,8 +6,8 @@ from __future__ import annotations
 class Failed(Exception):
     """A refusal with one of Herdr's codes (herdr-protocol.md §1.5); nothing was done.
 
-    ``request_id`` replaces the id of the answer: empty for what could not be decoded, a derived one for
-    subscriptions refused by their first look.
+    ``request_id`` replaces the id of the answer: empty for what could not be decoded, a derived one
+    for subscriptions refused by their first look.
     """
 
     def __init__(self, code: str, message: str, *, request_id: str | None = None) -> None:

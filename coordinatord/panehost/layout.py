@@ -1,7 +1,8 @@
-"""Workspaces, tabs and where panes stand in them: ids, focus, what closes with what. No I/O, no processes.
+"""Workspaces, tabs and where panes stand in them: ids, focus, what closes with what. No I/O, no
+processes.
 
-Numbers of panes and tabs are never given twice inside a workspace, also across restarts (the next number
-is saved); workspace numbers start again after the highest live one (herdr-protocol.md §2.1).
+Numbers of panes and tabs are never given twice inside a workspace, also across restarts (the next
+number is saved); workspace numbers start again after the highest live one (herdr-protocol.md §2.1).
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ class Moved(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Layout(msgspec.Struct, kw_only=True):
-    """Everything that stands somewhere, in display order. ``active`` is None only while it is empty."""
+    """Everything that stands somewhere, in display order. ``active`` is None only while it is
+    empty.
+    """
 
     workspaces: list[Workspace] = []
     active: str | None = None
@@ -169,9 +172,7 @@ class Layout(msgspec.Struct, kw_only=True):
             self.active = workspace.workspace_id
         return workspace, tab, pane_id
 
-    def open_tab(
-        self, workspace: Workspace, label: str | None, *, focus: bool
-    ) -> tuple[Tab, str]:
+    def open_tab(self, workspace: Workspace, label: str | None, *, focus: bool) -> tuple[Tab, str]:
         """A tab with one pane at the end of a workspace."""
         pane_id = workspace.new_pane_id()
         tab = self._add_tab(workspace, label, pane_id)
@@ -179,9 +180,7 @@ class Layout(msgspec.Struct, kw_only=True):
             self.focus(pane_id)
         return tab, pane_id
 
-    def split(
-        self, target: str, direction: Direction, ratio: float | None, *, focus: bool
-    ) -> str:
+    def split(self, target: str, direction: Direction, ratio: float | None, *, focus: bool) -> str:
         """A pane beside ``target``; returns its id."""
         workspace, tab = self.where(target)
         pane_id = workspace.new_pane_id()

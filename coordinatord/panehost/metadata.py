@@ -1,7 +1,9 @@
-"""Tokens and presentation of panes and workspaces: limits, sequence numbers, expiry. Pure; time is passed in.
+"""Tokens and presentation of panes and workspaces: limits, sequence numbers, expiry. Pure; time is
+passed in.
 
-Tokens are one flat map without a namespace: the last accepted report of a key wins. Presentation is kept
-per source, and a report without clear flags replaces all that its source said (herdr-protocol.md §5).
+Tokens are one flat map without a namespace: the last accepted report of a key wins. Presentation is
+kept per source, and a report without clear flags replaces all that its source said
+(herdr-protocol.md §5).
 """
 
 from __future__ import annotations
@@ -56,7 +58,9 @@ def check_keys(tokens: Mapping[str, str | None]) -> None:
 
 
 def clean(value: str | None) -> str | None:
-    """A value as it is kept: trimmed, without control characters, at most 80 code points; empty is None."""
+    """A value as it is kept: trimmed, without control characters, at most 80 code points; empty is
+    None.
+    """
     if value is None:
         return None
     return _CONTROL.sub("", value).strip()[:LONGEST_VALUE].strip() or None
@@ -98,7 +102,9 @@ class Tokens:
         return dict(self._values)
 
     def report(self, tokens: Mapping[str, str | None], ttl_ms: int | None, now: float) -> bool:
-        """Apply one report as a whole; True if a value changed. A write without TTL removes a deadline."""
+        """Apply one report as a whole; True if a value changed. A write without TTL removes a
+        deadline.
+        """
         after = dict(self._values)
         for key, value in tokens.items():
             kept = clean(value)
@@ -108,7 +114,8 @@ class Tokens:
                 after[key] = kept
         if len(after) > MOST_TOKENS:
             raise Failed(
-                "metadata_token_limit", f"{self._owner} metadata may contain at most {MOST_TOKENS} tokens"
+                "metadata_token_limit",
+                f"{self._owner} metadata may contain at most {MOST_TOKENS} tokens",
             )
         for key in tokens:
             self._ends.pop(key, None)
@@ -210,7 +217,9 @@ class Presentation:
 
     def forget_kind(self, kind: str) -> None:
         """The agent of this kind went: its own records go, those of other sources stay."""
-        for source in [s for s, r in self._records.items() if r.agent == kind or s == f"herdr:{kind}"]:
+        for source in [
+            s for s, r in self._records.items() if r.agent == kind or s == f"herdr:{kind}"
+        ]:
             del self._records[source]
 
     def expire(self, now: float) -> None:

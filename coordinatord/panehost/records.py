@@ -8,7 +8,7 @@ import msgspec
 
 from coordinatord import __version__
 from coordinatord.panehost import tree
-from coordinatord.panehost.layout import Layout, Tab, Workspace
+from coordinatord.panehost.layout import Tab, Workspace
 from coordinatord.panehost.requests import Status
 from coordinatord.panehost.tree import Leaf, Node, Rect
 
@@ -184,7 +184,7 @@ def rolled_up(statuses: list[Status]) -> Status:
     return next((status for status in _ROLL_UP if status in statuses), "unknown")
 
 
-def layout_info(layout: Layout, workspace: Workspace, tab: Tab, area: Rect) -> LayoutInfo:
+def layout_info(workspace: Workspace, tab: Tab, area: Rect) -> LayoutInfo:
     """A tab's rectangles."""
     return LayoutInfo(
         workspace_id=workspace.workspace_id,

@@ -1,7 +1,8 @@
 """What may be asked of the host: one class per method, the envelope, and decoding.
 
-Herdr's names and defaults (herdr-protocol.md §2). Unknown fields are ignored, ``params`` must be there,
-ids are strings. Whatever cannot be decoded is ``invalid_request`` with the empty id (trap 4).
+Herdr's names and defaults (herdr-protocol.md §2). Unknown fields are ignored, ``params`` must be
+there, ids are strings. Whatever cannot be decoded is ``invalid_request`` with the empty id (trap
+4).
 """
 
 from __future__ import annotations
