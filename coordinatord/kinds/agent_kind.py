@@ -150,7 +150,7 @@ def _usual_starts() -> dict[str, Hazard]:
 
 
 def _usual_ends() -> dict[str, Hazard]:
-    return {r"(?:^|\s)[@$]\S*": "completion", r"\\": "continuation"}
+    return {r"(?:^|\s)(?:@\S*|\$[A-Za-z]\S*)": "completion", r"\\": "continuation"}
 
 
 class AgentKind(

@@ -15,7 +15,7 @@ from wcwidth import wcwidth
 from coordinatord.kinds.agent_kind import Barred, ComposerShape, Ruled, Status
 from coordinatord.kinds.sgr import Row
 
-_RULE: Final = re.compile(r"─{2,}(?: ([^─]+) ─{2,}| ?[^─\s][^─]* ?─{1,2})?")
+_RULE: Final = re.compile(r"─{2,}(?: [^─]+ ─{2,})?")
 _NARROWEST_RULE: Final = 8
 _SHELL_PROMPT: Final = re.compile(r"(?:^|[\s\])~\w])[$#]$")
 

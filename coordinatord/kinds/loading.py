@@ -64,9 +64,7 @@ def _read(file: Traversable) -> AgentKind:
 
 
 def _wrong(file: Traversable, what: str) -> Refused:
-    return Refused(
-        "bad-setting", f"{file}: {what}", "docs/operating.md lists the keys of a kind file"
-    )
+    return Refused("bad-setting", f"{file}: {what}", "correct the file or move it away")
 
 
 def _check_patterns(value: Any, path: str, key: str = "") -> None:

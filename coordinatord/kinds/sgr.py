@@ -17,7 +17,7 @@ _TOKEN: Final = re.compile(
     r"\x1b\[([0-9;:]*)m"  # SGR
     r"|\x1b\[[0-?]*[ -/]*[@-~]"  # another control sequence
     r"|\x1b[\]PX^_].*?(?:\x07|\x1b\\|$)"  # OSC (links), DCS and the like
-    r"|\x1b.?"
+    r"|\x1b[ #%()*+].?|\x1b.?"  # character sets and other short ones
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]",
     re.DOTALL,
 )

@@ -86,7 +86,7 @@ def location(
     from a report.
     """
     if not transcript.pattern:
-        return session if session and _is_session_path(session) else None
+        return _literal(session) if session and _is_session_path(session) else None
     if session is not None and not _SESSION_ID.fullmatch(session):
         return None
     moved = environ.get(transcript.root_variable) if transcript.root_variable else None
