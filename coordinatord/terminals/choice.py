@@ -16,7 +16,7 @@ import anyio
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.errors import WorldFailed
+from coordinatord.errors import Refused, WorldFailed
 from coordinatord.terminals.herdr.backend import HerdrTerminal
 from coordinatord.terminals.port import HostFacts
 
@@ -69,9 +69,15 @@ def choose(
     herdrs = [path for path in possible if path in answers]
     if herdrs:
         return Choice("herdr", herdrs[0])
-    if setting == "herdr" and possible:
-        return Choice("herdr", possible[0])  # not up yet: everything is held until it answers
-    return Choice("embedded", own)
+    if setting == "auto":
+        return Choice("embedded", own)
+    if not possible:
+        raise Refused(
+            "bad-setting",
+            "the terminal setting is herdr and nothing says where its socket is",
+            "set HERDR_SOCKET_PATH",
+        )
+    return Choice("herdr", possible[0])  # not up yet: everything is held until it answers
 
 
 async def probe(sockets: Iterable[str], *, deadline: float, clock: Clock) -> dict[str, HostFacts]:

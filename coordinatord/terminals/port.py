@@ -86,11 +86,15 @@ class HostWorkspace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything the host has, at one moment. It has no sequence number: newest request wins."""
+    """Everything the host has, at one moment. It has no sequence number: newest request wins.
+
+    ``incomplete``: a record could not be read, so a pane that is not here may exist all the same.
+    """
 
     panes: dict[PaneId, Sighting]
     workspaces: dict[str, HostWorkspace]
     focused_pane: PaneId | None = None
+    incomplete: bool = False
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True):

@@ -27,7 +27,6 @@ from coordinatord.terminals.port import (
     Foreground,
     Health,
     HostFacts,
-    HostWorkspace,
     PaneText,
     Program,
     Sighting,
@@ -115,21 +114,11 @@ class HerdrTerminal:
             raise
         self._trouble = None
         self._last_snapshot = self._clock.wall()
-        agents = {agent.pane_id: agent for agent in schema.each(found.agents, schema.PaneRecord)}
-        sightings = [
-            schema.sighting(record, agents.get(record.pane_id))
-            for record in schema.each(found.panes, schema.PaneRecord)
-        ]
-        panes = {sighting.pane: sighting for sighting in sightings}
-        self._labels = {pane: sighting.label for pane, sighting in panes.items()}
-        self._stream.drop(self._stream.watched - panes.keys())
-        return Snapshot(
-            panes=panes,
-            workspaces={
-                each.workspace_id: each for each in schema.each(found.workspaces, HostWorkspace)
-            },
-            focused_pane=PaneId(found.focused_pane_id) if found.focused_pane_id else None,
-        )
+        snapshot = schema.whole(found)
+        self._labels = {pane: each.label for pane, each in snapshot.panes.items()}
+        if not snapshot.incomplete:
+            self._stream.drop(self._stream.watched - snapshot.panes.keys())
+        return snapshot
 
     async def look(self, pane: PaneId) -> Sighting:
         try:

@@ -42,6 +42,10 @@ _ONE_PANE: Final = frozenset(
 DEBOUNCE: Final = 0.2
 """Seconds that a changed watch set waits for more changes."""
 
+OVERLAP: Final = 0.3
+"""Seconds that the old stream is still read after the new one stands: the host polls each entry
+every 100 ms (§4.3), so what happened just before may be on its way on the old one only."""
+
 FIRST_PAUSE: Final = 0.1
 LONGEST_PAUSE: Final = 10.0
 STEADY: Final = 10.0
@@ -210,10 +214,11 @@ class EventStream:
                 return
             old, self._current = self._current, fresh
             group.start_soon(self._read, fresh, group, ends)
-            old.scope.cancel()
             for pane in sorted(fresh.got - old.got):
                 # its state may have changed between the daemon's last look and now
                 self._deliver(LookAt(pane))
+            await self._clock.sleep(OVERLAP)
+            old.scope.cancel()
 
     async def _subscribe(self) -> _Subscription:
         asked = self._wanted

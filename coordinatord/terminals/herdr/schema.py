@@ -11,7 +11,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from coordinatord.ids import PaneId
-from coordinatord.terminals.port import AgentSession, Sighting, Status
+from coordinatord.terminals.port import AgentSession, HostWorkspace, Sighting, Snapshot, Status
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class PaneRecord(msgspec.Struct):
     interactive_ready: bool = False
     state_change_seq: int | None = None
     tokens: dict[str, str] = {}
-    scroll: msgspec.Raw | None = None
+    scroll: dict[str, object] | None = None
 
 
 class PaneResult(msgspec.Struct):
@@ -159,15 +159,29 @@ class Event(msgspec.Struct):
     data: EventBody = msgspec.field(default_factory=EventBody)
 
 
-def each(raws: list[msgspec.Raw], kind: type[T]) -> list[T]:
-    """The records that can be read; the others are left out."""
+def each(raws: list[msgspec.Raw], kind: type[T]) -> tuple[list[T], bool]:
+    """The records that can be read, and whether those are all."""
     records = []
     for raw in raws:
         try:
             records.append(msgspec.json.decode(raw, type=kind))
         except msgspec.MsgspecError:
             continue
-    return records
+    return records, len(records) == len(raws)
+
+
+def whole(found: SnapshotRecord) -> Snapshot:
+    """The snapshot, its pane and agent records joined."""
+    agents, all_agents = each(found.agents, PaneRecord)
+    panes, all_panes = each(found.panes, PaneRecord)
+    workspaces, all_workspaces = each(found.workspaces, HostWorkspace)
+    by_pane = {agent.pane_id: agent for agent in agents}
+    return Snapshot(
+        panes={PaneId(pane.pane_id): sighting(pane, by_pane.get(pane.pane_id)) for pane in panes},
+        workspaces={workspace.workspace_id: workspace for workspace in workspaces},
+        focused_pane=PaneId(found.focused_pane_id) if found.focused_pane_id else None,
+        incomplete=not (all_agents and all_panes and all_workspaces),
+    )
 
 
 def sighting(record: PaneRecord, agent: PaneRecord | None = None) -> Sighting:
