@@ -13,7 +13,9 @@ import urllib.parse
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-MarkKind = Literal["answer", "cursor", "private-cursor", "size", "erase-scrollback"]
+MarkKind = Literal[
+    "answer", "cursor", "private-cursor", "size", "erase-scrollback", "switch-buffer"
+]
 
 _TEXT_LIMIT: Final = 8192
 """Longest OSC that is kept, in bytes: titles are far shorter, clipboards are not ours."""
@@ -129,7 +131,8 @@ class Scanner:
         if introducer == b"[":
             found = _CSI.match(stream, at)
             if found:
-                self._control(found, found.end() - before, marks)
+                if found.end() - at <= _SEQUENCE_LIMIT:
+                    self._control(found, found.end() - before, marks)
                 return stream.find(b"\x1b", found.end())
         elif introducer == b"]":
             return self._operating_system_command(stream, at, before, marks)
@@ -138,6 +141,7 @@ class Scanner:
             return self._leave_string(stream, at + 2)
         elif introducer == b"c":
             self.modes.reset()
+            marks.append(Mark(at + 2 - before, "switch-buffer"))
         return self._next_or_keep(stream, at)
 
     def _next_or_keep(self, stream: bytes, at: int) -> int:
@@ -163,20 +167,21 @@ class Scanner:
         self, stream: bytes, at: int, before: int, marks: list[Mark]
     ) -> int:
         found = _STRING_END.search(stream, at + 2)
+        too_long = (found.start() if found else len(stream)) - at - 2 > _TEXT_LIMIT
         if found is None or (found[0] == b"\x1b" and found.end() == len(stream)):
-            if len(stream) - at <= _TEXT_LIMIT:
-                self._unfinished = stream[at:]
-            else:
-                self._in_string = True
+            self._in_string = too_long
+            if too_long:
                 self._unfinished = b"\x1b" if found else b""
+            else:
+                self._unfinished = stream[at:]
             return -1
         end = found.end()
         by_string_terminator = stream[found.start() : end + 1] == b"\x1b\\"
         if by_string_terminator or found[0] == b"\x07":
             end += by_string_terminator
             terminator = stream[found.start() : end]
-            answer = self._command(stream[at + 2 : found.start()], terminator)
-            if answer:
+            command = b"" if too_long else stream[at + 2 : found.start()]
+            if answer := self._command(command, terminator):
                 marks.append(Mark(end - before, "answer", answer))
             return stream.find(b"\x1b", end)
         return stream.find(b"\x1b", found.start())
@@ -197,10 +202,15 @@ class Scanner:
         if intermediate:
             self._with_intermediate(prefix, parameters, intermediate + final, end, marks)
         elif final in b"hl" and prefix == b"?":
+            was_alternate = self.modes.alternate
             for parameter in parameters.split(b";"):
                 self.modes.switch(_number(parameter), final == b"h")
+            if self.modes.alternate != was_alternate:
+                marks.append(Mark(end, "switch-buffer"))
         elif kind := _PLACED_MARKS.get((prefix, parameters, final)):
-            marks.append(Mark(end, kind))
+            # the alternate screen has no scrollback, and the other one's is not meant there
+            if kind != "erase-scrollback" or not self.modes.alternate:
+                marks.append(Mark(end, kind))
         elif answer := _FIXED_ANSWERS.get((prefix, parameters, final)):
             marks.append(Mark(end, "answer", answer))
 

@@ -24,6 +24,9 @@ import anyio.to_thread
 READ_SIZE: Final = 65536
 """What one read may return; the kernel gives at most 4 KiB of a terminal's output at a time."""
 
+_HIGHEST_INHERITED: Final = 1024
+"""Where the search for inherited descriptors ends: asking for each costs half a microsecond."""
+
 _SHIM: Final = 'cd -- "$0" 2>/dev/null || cd; unset OLDPWD; exec "$@"'
 """posix_spawn knows no working directory. A folder that is gone is no error: home is taken."""
 
@@ -183,8 +186,11 @@ def _descriptors(terminal: str) -> list[tuple[int, ...] | tuple[int, int, str, i
 
 
 def _inheritable() -> list[int]:
-    """Descriptors that came to this process from outside and would go on to a child."""
-    return [number for number in map(int, os.listdir("/dev/fd")) if number > 2 and _goes_on(number)]
+    """Descriptors that came to this process from outside and would go on to a child.
+
+    Python's own are never inherited; those that a shell or a service manager hands down are low.
+    """
+    return [number for number in range(3, _HIGHEST_INHERITED) if _goes_on(number)]
 
 
 def _goes_on(number: int) -> bool:

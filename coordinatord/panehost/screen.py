@@ -151,9 +151,11 @@ class Screen:
             self._draw(piece[at : mark.end])
             at = mark.end
             answers.append(self._answer(mark))
-            if mark.end == erase and not self.alternate:
+            if mark.end == erase:
                 self._erase_scrollback()
         self._draw(piece[at:])
+        if any(mark.kind == "switch-buffer" for mark in marks):
+            self._scrolled = None
         return b"".join(answers)
 
     def _draw(self, piece: bytes) -> None:
@@ -174,7 +176,7 @@ class Screen:
                 return b"\x1b[8;%d;%dt" % (self.rows, self.columns)
             case "answer":
                 return mark.answer
-            case "erase-scrollback":
+            case "erase-scrollback" | "switch-buffer":
                 return b""
 
     def _erase_scrollback(self) -> None:
@@ -218,6 +220,6 @@ def _clamped(columns: int, rows: int) -> tuple[int, int]:
 
 def _without_blank_end(rows: Sequence[Line]) -> list[Line]:
     end = len(rows)
-    while end and rows[end - 1].is_empty():
+    while end and not rows[end - 1].text.strip(" "):
         end -= 1
     return list(rows[:end])
