@@ -164,7 +164,7 @@ def _written(kind: AgentKind, found: composer.Found) -> Composer:
     if any(re.fullmatch(pattern, flat) for pattern in kind.screen.placeholders):
         return Composer(shown, placeholder=True, cut=cut)
     typed = _joined([_without_dim(row) for row in found.body])
-    if shown and not typed and any(1 in row.dim for row in found.body):
+    if shown and not typed:
         return Composer(shown, placeholder=True, cut=cut)
     return Composer(typed, cut=cut)
 

@@ -47,10 +47,8 @@ def sanitise(text: str) -> Cleaned:
             removed[name] = None
         return instead
 
-    previous = None
-    while previous != text:
-        previous, text = text, _UNWANTED.sub(replacement, text)
-    return Cleaned(text, tuple(removed))
+    clean = _UNWANTED.sub(replacement, text)
+    return Cleaned(clean, tuple(removed))
 
 
 def unsafe_start(kind: AgentKind, text: str) -> Hazard | None:

@@ -123,7 +123,7 @@ def test_a_numbered_draft_is_taken_for_a_choice(generic: AgentKind) -> None:
 @pytest.mark.parametrize(
     "screen",
     [
-        "──────────\n❯ hi\n───────\n  foot",  # two widths
+        "──────────\n❯ hi\n─────────\n  foot",  # two widths
         "❯ hi\n──────────\n  foot",  # the upper rule has scrolled away
         "──────────\nhi\n──────────\n  foot",  # no glyph
         "──────────\n❯ hi\n──────────\n1\n2\n3\n4",  # somebody else wrote below

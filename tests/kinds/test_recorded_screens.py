@@ -232,6 +232,7 @@ def test_codex_composer_with_a_status_row_right_below_it(kinds: Mapping[str, Age
         "\n\n  stub-1 default · ~/proj\n  one\n  two\n  three",
         "\n\n• Something else\n\n  stub-1 default · ~/proj",
         "\n\n  no status",
+        "\n\n  no status\n  stub-1 default · ~/proj",
         "",
     ],
 )
@@ -240,6 +241,53 @@ def test_codex_without_its_own_status_row_is_not_clear(
 ) -> None:
     reading = read_screen(kinds["codex"], f"› Ask Codex to do anything{foot}")
     assert isinstance(reading, Unclear | Menu)
+
+
+RULE = "─" * 30
+
+
+@pytest.mark.parametrize(
+    ("kind", "below", "reading"),
+    [
+        ("claude", "  Enter to select · Esc to cancel", Menu("below-composer")),
+        ("claude", "Resume this session with:\nclaude --resume x", Unclear()),
+        ("claude", "  auto mode on\n  a\n  status line\n  of one's own", EMPTY),
+        ("claude", "  one\n  two\n  three\n  four\n  five\n  six", Unclear()),
+        ("pi", "~/proj\n0.0%/128k (auto)  stub-1", EMPTY),
+        ("pi", "~/proj", Unclear()),
+        ("pi", "0.0%/128k (auto)  stub-1\npi --session x", Unclear()),
+    ],
+)
+def test_what_stands_below_a_composer_tells_whether_it_is_one(
+    kinds: Mapping[str, AgentKind], kind: str, below: str, reading: Reading
+) -> None:
+    glyph = "❯" if kind == "claude" else ""
+    screen = f"{RULE}\n{glyph}\n{RULE}\n{below}"
+    assert read_screen(kinds[kind], screen) == reading
+
+
+@pytest.mark.parametrize(
+    ("row", "reading"),
+    [
+        ("\x1b[39m❯\xa0\x1b[0;7m \x1b[0m", EMPTY),
+        ("❯\xa0\x1b[7mP\x1b[0;2mress up to edit queued messages\x1b[0m", QUEUE_HINT),
+        ('❯\xa0\x1b[7mT\x1b[0;2mry "fix it"\x1b[0m', Composer('Try "fix it"', placeholder=True)),
+        ("❯\xa0fix it\x1b[7m \x1b[0m", Composer("fix it")),
+    ],
+)
+def test_claude_composer_with_attributes(
+    kinds: Mapping[str, AgentKind], row: str, reading: Reading
+) -> None:
+    """agents.md §3.3: an empty composer is a no-break blank and a reversed one."""
+    screen = f"\x1b[2m{RULE}\x1b[0m\r\n{row}\r\n\x1b[2m{RULE}\x1b[0m\r\n  auto mode on"
+    assert read_screen(kinds["claude"], screen) == reading
+
+
+def test_a_rule_needs_its_body_near_its_foot(kinds: Mapping[str, AgentKind]) -> None:
+    """Words far up the scroll area do not name a page."""
+    foot = "\n" * 20 + "  enter confirm · esc skip"
+    assert read_screen(kinds["codex"], f"  Hooks need review{foot}") == Menu("picker")
+    assert read_screen(kinds["codex"], f"  Hooks need review{foot[10:]}") == Dialog("hooks-review")
 
 
 def test_quoted_screens_above_a_composer_change_nothing(kinds: Mapping[str, AgentKind]) -> None:
