@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Mapping
 from typing import Final
 
@@ -31,11 +32,13 @@ class Start:
         self._log = workspace.file("daemon.log")
         self._before = _size(self._log)
         self._child = _spawn(workspace, environ, self._log, flags)
+        # it outlives us; where we outlive it, somebody has to take its exit status
+        threading.Thread(target=self._child.wait, daemon=True).start()
 
     @property
     def failed(self) -> bool:
         """It ended, and no other daemon has won the race for the lock and needs time to answer."""
-        return self._child.poll() is not None and not _somebody_holds(self._workspace.file("lock"))
+        return self._child.returncode is not None and not _somebody_holds(self._workspace.file("lock"))
 
     @property
     def sentence(self) -> str:

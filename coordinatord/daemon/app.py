@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 
 import anyio
+import anyio.to_thread
 import msgspec
 import structlog
 from anyio.abc import SocketListener, TaskStatus
@@ -40,7 +41,9 @@ from coordinatord.terminals.herdr.backend import HerdrTerminal
 HOST_CALL_S: Final = 5.0
 """Longest that one call to the terminal host may take (coordination.md §3.1)."""
 
-STOP_WITHIN_S: Final = 8.0
+STOP_WITHIN_S: Final = 4.5
+"""A stop ends within 5 seconds, whatever is in hand (case G-11)."""
+
 SWEEP_EVERY_S: Final = 60.0
 
 
@@ -104,6 +107,7 @@ class Daemon:
         self._source = random.SystemRandom()
         self._notifier = Notifier(start.environ, os.getpid())
         self._stopping = anyio.Event()
+        self._silent = anyio.Event()
         self._with_panes = False
         self._log = structlog.get_logger()
 
@@ -183,7 +187,9 @@ class Daemon:
             await self._stopping.wait()
             self._notifier.stopping()
             with anyio.move_on_after(STOP_WITHIN_S):
+                # callers get the answers in hand, attempts their outcome; then everything ends
                 await parts.pump.stop()
+                await self._silent.wait()
             group.cancel_scope.cancel()
 
     async def _listen(self, parts: Parts, *, task_status: TaskStatus[None]) -> None:
@@ -206,8 +212,9 @@ class Daemon:
                 group.cancel_scope.cancel()
             task_status = anyio.TASK_STATUS_IGNORED
             if not self._stopping.is_set():
-                self.held = self.held.bind_again()
+                self.held = await anyio.to_thread.run_sync(self.held.bind_again)
                 self._log.warning("bound-again", socket=str(self.held.path))
+        self._silent.set()
 
     async def _until_out_of_place(self, gone: anyio.Event) -> None:
         while self.held.in_place:

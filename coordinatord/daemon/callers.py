@@ -22,6 +22,10 @@ REFRESH_WITHIN_S = 1.0
 """How long a caller in no known pane waits for a fresh list of panes; a hung host must not stop people."""
 
 
+FRESH_FOR_S = 0.1
+"""How old a list of panes may be to decide by: the greeting and the request behind it share one look."""
+
+
 class Known(msgspec.Struct, frozen=True):
     """A caller that was proven on this connection, and what that rested on."""
 
@@ -39,6 +43,7 @@ class Callers:
         self._database = database
         self._lookout = lookout
         self._host_socket = host_socket
+        self._looked_at: float | None = None
 
     async def of(self, link: Link) -> Caller:
         """The caller on this connection."""
@@ -69,7 +74,11 @@ class Callers:
 
     async def _refresh(self) -> None:
         """A pane may be too new to be known: look once before calling anybody the operator."""
+        now = anyio.current_time()
+        if self._looked_at is not None and now - self._looked_at < FRESH_FOR_S:
+            return
         if self._lookout.sightings.connected:
+            self._looked_at = now
             with anyio.move_on_after(REFRESH_WITHIN_S):
                 await self._lookout.look_around()
 

@@ -152,25 +152,10 @@ class Stage:
 
 
 def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return not _is_zombie(pid)
-
-
-def _is_zombie(pid: int) -> bool:
-    """A killed daemon that is our own child is gone for everybody else."""
-    try:
-        return os.waitpid(pid, os.WNOHANG)[0] == pid
-    except ChildProcessError:
-        return _state(pid) == "Z"
-
-
-def _state(pid: int) -> str:
+    """Is it running? A daemon whose exit status nobody took yet is gone for everybody else."""
     import psutil
 
     try:
-        return "Z" if psutil.Process(pid).status() == psutil.STATUS_ZOMBIE else "R"
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
     except psutil.NoSuchProcess:
-        return "Z"
+        return False
