@@ -1,8 +1,7 @@
 """What the file of an agent kind may say; the keys of the TOML files are the fields here.
 
 Regular expressions are searched in one row of the screen at a time, unless a field says otherwise.
-Facts
-behind the packaged files: agents.md §1 (input matrix, readiness) and the sections of the four
+Facts behind the packaged files: agents.md §1 (input matrix, readiness) and the sections of the four
 agents.
 """
 
@@ -16,14 +15,12 @@ import msgspec
 class Ruled(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="shape", tag="ruled"
 ):
-    """A composer between two rules of ``─`` of the same width, with at most ``below`` rows under
-    it.
+    """A composer between two rules of ``─`` of one width, with at most ``below`` rows under it.
 
     With a ``glyph`` the first row between the rules begins with it. Without one, everything between
-    the
-    rules would look like a draft: then the footer must be recognised (``footer``) and the kind's
-    dialogs are tried before the composer. ``never_below`` is what only a program that has ended
-    leaves there.
+    the rules would look like a draft: then the footer must be recognised (``footer``) and the
+    kind's dialogs are tried before the composer. ``never_below`` is what only a program that has
+    ended leaves there.
     """
 
     below: int
@@ -35,8 +32,7 @@ class Ruled(
 class Status(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="shape", tag="status"
 ):
-    """A composer that is the last row beginning with ``glyph``, above a status row matching
-    ``status``.
+    """The last row beginning with ``glyph``, above a status row matching ``status``.
 
     The status row and what may follow it are the last group of rows; further rows of the draft are
     indented. ``never_below``: a hint in that group which only menus and armed keys show.
@@ -51,8 +47,7 @@ class Status(
 class Barred(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="shape", tag="barred"
 ):
-    """A composer drawn as a block of ``┃`` rows closed by ``╹▀▀▀``; its last row matches
-    ``status``."""
+    """A block of ``┃`` rows closed by ``╹▀▀▀``; its last row matches ``status``."""
 
     status: str
     below: int
@@ -200,7 +195,6 @@ class AgentKind(
     def command(
         self, verb: Literal["start", "resume", "fork"], session: str = ""
     ) -> tuple[str, ...]:
-        """The argument vector for ``verb`` with the session put in; empty where the kind cannot do
-        it."""
+        """The argument vector with the session put in; empty where the kind cannot do it."""
         vector: tuple[str, ...] = getattr(self, verb)
         return tuple(session if word == "{session}" else word for word in vector)

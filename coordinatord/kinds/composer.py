@@ -21,8 +21,7 @@ _SHELL_PROMPT: Final = re.compile(r"(?:^|[\s\])~\w])[$#]$")
 
 
 class Found(msgspec.Struct, frozen=True):
-    """A composer's place: the rows of its text, the row over it, the rows below, the upper rule's
-    label."""
+    """A composer: its rows, the row over it, the rows below, what its rules say."""
 
     body: tuple[Row, ...]
     over: str
@@ -97,8 +96,7 @@ def _opens(shape: Status, row: Row) -> bool:
 
 
 def _status_row(shape: Status, rows: tuple[Row, ...], start: int) -> int | None:
-    """The first row of the last group; where no blank row parts it from the draft, the first that
-    fits."""
+    """The first row of the last group; with no blank row before it, the first that fits."""
     first = len(rows) - 1
     while first - 1 > start and rows[first - 1].text:
         first -= 1

@@ -24,8 +24,7 @@ _PATTERNS: Final = _PATTERN_LISTS | {
 
 
 def load(user_folder: Path | None = None) -> Mapping[str, AgentKind]:
-    """The packaged kinds, and those of the user's folder: a file there replaces the kind of its
-    name.
+    """The packaged kinds and the user's own; a file of the user replaces the kind of its name.
 
     ``user_folder`` is the user's own configuration folder, never a workspace's (a kind names
     programs to start); it need not exist.

@@ -75,8 +75,7 @@ Reading: TypeAlias = Composer | Dialog | Menu | Busy | Blank | Unclear
 
 
 def read_screen(kind: AgentKind, ansi: str) -> Reading:
-    """Read a pane's visible text, with or without SGR sequences; with them suggestions are told
-    apart."""
+    """Read a pane's visible text; with SGR sequences in it suggestions are told apart."""
     rows = sgr.rows(ansi)
     if not any(row.text for row in rows):
         return Blank()
@@ -94,8 +93,7 @@ def read_screen(kind: AgentKind, ansi: str) -> Reading:
 
 
 def read_title(kind: AgentKind, title: str) -> Literal["busy", "blocked"] | None:
-    """What the terminal title says, for kinds whose screen does not show that they work (agents.md
-    §1.4)."""
+    """What the title says, for kinds whose screen hides that they work (agents.md §1.4)."""
     signs = kind.screen.title
     if _search_any(signs.blocked, [title]):
         return "blocked"
@@ -106,8 +104,7 @@ def composer_holds(kind: AgentKind, reading: Reading, text: str) -> bool:
     """Is exactly this text what stands in the composer, shown whole or counted by a chip?
 
     Blanks, line breaks and box lines are not compared: agents wrap, trim and indent. False whenever
-    it is
-    not proven: another reading, a busy agent, a chip that counts nothing or something else.
+    it is not proven: another reading, a busy agent, a chip that counts nothing or something else.
     """
     if not isinstance(reading, Composer) or reading.cut or not reading.draft:
         return False
@@ -118,8 +115,7 @@ def composer_holds(kind: AgentKind, reading: Reading, text: str) -> bool:
 
 
 def shows(ansi: str, needle: str) -> bool:
-    """Does the needle (an id) stand anywhere on the screen, even broken over rows of a drawn
-    box?"""
+    """Does the needle (an id) stand on the screen, even broken over rows of a box?"""
     wanted = _squeezed(needle)
     return bool(wanted) and wanted in _squeezed(sgr.plain(ansi))
 
@@ -183,8 +179,7 @@ def _without_dim(row: sgr.Row) -> str:
 
 
 def _joined(rows: list[str]) -> str:
-    """Rows as one text: two blanks of indent and blank rows around it are the agent's, not the
-    writer's."""
+    """Rows as one text, without the agent's indent of two blanks and blank rows around."""
     stripped = [re.sub(r"^ {1,2}", "", row.rstrip()) for row in rows]
     return "\n".join(stripped).strip("\n").rstrip() if any(stripped) else ""
 

@@ -26,8 +26,7 @@ _EXTENDED: Final = frozenset({"38", "48", "58"})
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One row: its text without blanks at the end, and one byte per character, 1 where it is drawn
-    so."""
+    """One row without blanks at its end; ``dim`` and ``reverse`` mark each character by 1."""
 
     text: str
     dim: bytes
@@ -39,8 +38,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def rows(ansi: str) -> tuple[Row, ...]:
-    """The rows of a screen; tabs and no-break blanks become blanks, blank rows at the end are
-    dropped."""
+    """The rows of a screen, without blank ones at the end; tabs become one blank."""
     lines: list[list[tuple[str, bool, bool]]] = [[]]
     for piece, dim, reverse in _pieces(ansi.replace("\r\n", "\n").translate(_BLANKS)):
         first, *more = piece.split("\n")

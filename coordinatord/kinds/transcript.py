@@ -47,8 +47,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def user_message(format: LineFormat, line: str | bytes) -> UserMessage | None:
-    """The message this line records, or None: another kind of line, hook text, a repetition,
-    garbage."""
+    """The message this line records; None for hook text, a repetition, other lines, garbage."""
     return _READERS[format](_decoded(line))
 
 
@@ -78,8 +77,7 @@ def header(format: LineFormat, line: str | bytes) -> Header | None:
 def location(
     transcript: Transcript, session: str | None, home: str, environ: Mapping[str, str]
 ) -> str | None:
-    """Where to look: an absolute path or glob. None if the session is not known or not to be
-    trusted.
+    """Where to look, as an absolute glob; None if the session is unknown or not to be trusted.
 
     ``session`` is None where it is not known: then every session's file matches, except where the
     session is itself the path. A value that could leave the agent's folder is refused: it comes

@@ -1,9 +1,8 @@
 """Clean text that is to be typed, and say what an agent would do with it instead of reading it.
 
 Inside a bracketed paste an end-of-paste sequence would turn the rest into keys, and any other
-control may
-be taken as a key: they go, by name, so that a receipt can tell (cases G-10; herdr-protocol.md §10).
-What is only odd to look at, such as right-to-left marks and joiners, stays.
+control may be taken as a key: they go, by name, so that a receipt can tell (cases G-10;
+herdr-protocol.md §10). What is only odd to look at, such as right-to-left marks and joiners, stays.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ _CALLED: Final = {"\x00": "NUL", "\x1b": "ESC", "\x7f": "DEL", "\r": "CR"}
 
 
 class Cleaned(msgspec.Struct, frozen=True):
-    """Text that is safe inside one paste, and the names of what was taken out, in order, each
-    once."""
+    """Text that is safe inside one paste, and the names of what was taken out, each once."""
 
     text: str
     removed: tuple[str, ...]
