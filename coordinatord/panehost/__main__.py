@@ -122,9 +122,11 @@ def _settings(flags: argparse.Namespace) -> Settings:
         cwd=str(flags.cwd or Path.cwd()),
         columns=flags.columns,
         rows=flags.rows,
-        ready_floor=flags.ready_floor_ms / 1000,
-        stall_after=flags.stall_ms / 1000,
-        resume_delay=flags.resume_delay_ms / 1000,
+        ready_floor=flags.ready_floor_ms / 1000 * flags.pace,
+        enter_delay=0.3 * flags.pace,
+        stall_after=flags.stall_ms / 1000 * flags.pace,
+        resume_delay=flags.resume_delay_ms / 1000 * flags.pace,
+        pace=flags.pace,
         quirks=flags.quirks,
     )
 
@@ -147,6 +149,8 @@ def _flags() -> argparse.Namespace:
     parser.add_argument("--ready-floor-ms", type=int, default=3000, help=argparse.SUPPRESS)
     parser.add_argument("--stall-ms", type=int, default=5000, help=argparse.SUPPRESS)
     parser.add_argument("--resume-delay-ms", type=int, default=750, help=argparse.SUPPRESS)
+    # for tests: all of the host's own times are multiplied
+    parser.add_argument("--pace", type=float, default=1.0, help=argparse.SUPPRESS)
     return parser.parse_args()
 
 

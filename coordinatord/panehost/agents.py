@@ -162,12 +162,13 @@ class Agent:
         """The process in front is of this kind now (or of none)."""
         if kind == self.detected:
             return self._settle(now, shows=shows)
+        before = self.kind
         change = self._forget_process() if self.detected is not None else Change.NOTHING
         if kind is not None:
             self.detected, self.detected_at = kind, now
             self.restored = False
             self._screen = None
-            change |= Change.DETECTED
+            change |= Change.NOTHING if kind == before else Change.DETECTED
             if self.launch is not None and self.launch.kind != kind:
                 change |= self._drop_name()
         return change | self._settle(now, shows=shows)

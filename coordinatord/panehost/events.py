@@ -70,8 +70,9 @@ class Stream:
 class Hub:
     """The ring, its subscribers, and who waits for a pane to change."""
 
-    def __init__(self, *, quirks: bool = False) -> None:
+    def __init__(self, *, quirks: bool = False, tick: float = TICK) -> None:
         self.quirks = quirks
+        self._tick_time = tick
         self._ring: deque[_Kept] = deque(maxlen=RING)
         self._number = 0
         self._streams: list[Stream] = []
@@ -121,7 +122,7 @@ class Hub:
                 line = entry.poll() if isinstance(entry, PaneEntry) else self._next(entry)
                 if line is not None:
                     stream.output.offer(line)
-            await anyio.sleep(TICK)
+            await anyio.sleep(self._tick_time)
 
     def _next(self, entry: GlobalEntry) -> bytes | None:
         for kept in self._ring:

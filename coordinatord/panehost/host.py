@@ -17,7 +17,7 @@ import anyio.abc
 from coordinatord.panehost import environment, views
 from coordinatord.panehost.agents import Agent, Change, Counter
 from coordinatord.panehost.detection import Kinds
-from coordinatord.panehost.events import Hub
+from coordinatord.panehost.events import TICK, Hub
 from coordinatord.panehost.failures import Failed, pane_missing
 from coordinatord.panehost.hosted import HostedPane, stripped
 from coordinatord.panehost.layout import Layout, Tab, Workspace
@@ -48,6 +48,7 @@ class Settings:
     enter_delay: float = 0.3
     resume_delay: float = 0.75
     stall_after: float = 5.0
+    pace: float = 1.0
     quirks: bool = False
 
 
@@ -71,7 +72,7 @@ class Host:
         self.kinds = kinds
         self.clock = clock
         self.layout = Layout()
-        self.hub = Hub(quirks=settings.quirks)
+        self.hub = Hub(quirks=settings.quirks, tick=TICK * settings.pace)
         self.stopping = anyio.Event()
         self.saved_changed = anyio.Event()
         self._tasks = tasks
@@ -80,6 +81,7 @@ class Host:
         self._tokens: dict[str, tuple[Tokens, Sequences]] = {}
         self._counter = Counter()
         self._announced_focus: tuple[str, str, str] | None = None
+        self._look_delay = _LOOK_DELAY * settings.pace
 
     @property
     def area(self) -> Rect:
@@ -173,7 +175,7 @@ class Host:
                 env=variables,
                 columns=self.settings.columns,
                 rows=self.settings.rows,
-                on_output=lambda: self.look_soon(hosted, _LOOK_DELAY),
+                on_output=lambda: self.look_soon(hosted, self._look_delay),
                 on_exit=lambda status: self._exited(hosted),
             )
         except OSError as error:
@@ -224,7 +226,7 @@ class Host:
     def type_bytes(self, hosted: HostedPane, terminal: Pane, data: bytes) -> None:
         """Queue bytes; raises `PaneClosed` or `QueueFull`."""
         terminal.write(data)
-        self.look_soon(hosted, _INPUT_DELAY)
+        self.look_soon(hosted, _INPUT_DELAY * self.settings.pace)
 
     def look_soon(self, hosted: HostedPane, delay: float) -> None:
         """Look at the pane after a delay, once for all that comes in between."""
@@ -294,14 +296,14 @@ class Host:
             **went,
         )
 
-    def announce_focus(self) -> None:
+    def announce_focus(self, *, silently: bool = False) -> None:
         """Tell of a focus change, once per request: workspace, tab and pane together."""
         focused = self.layout.focused()
         now = None if focused is None else (focused[0].workspace_id, focused[1].tab_id, focused[2])
         if now == self._announced_focus:
             return
         self._announced_focus = now
-        if now is not None:
+        if now is not None and not silently:
             workspace_id, tab_id, pane_id = now
             self.hub.publish("workspace.focused", workspace_id=workspace_id)
             self.hub.publish("tab.focused", workspace_id=workspace_id, tab_id=tab_id)
@@ -351,7 +353,7 @@ class Host:
         if settles is not None and settles != settled_before and settles > now:
             self.later(settles - now + 0.01, lambda: self.look(hosted))
         if hosted.agent.wants_another_look():
-            self.look_soon(hosted, _AGAIN_DELAY)
+            self.look_soon(hosted, _AGAIN_DELAY * self.settings.pace)
 
     def _look_at_title(self, hosted: HostedPane, terminal: Pane) -> None:
         title = stripped(terminal.screen.title)

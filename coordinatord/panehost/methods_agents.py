@@ -118,7 +118,7 @@ def start_agent(host: Host, params: requests.AgentStart) -> Answer:
         host.type_bytes(hosted, terminal, terminal.paste(shlex.join(argv)) + b"\r")
     except (PaneClosed, QueueFull):
         raise Failed("agent_start_input_failed", "the pane takes no input") from None
-    hosted.agent.begin(params.name, params.kind, host.clock(), params.timeout_ms / 1000)
+    hosted.agent.begin(params.name, params.kind, host.clock(), params.timeout_ms / 1000 * host.settings.pace)
     host.hub.touch(hosted.terminal_id)
     return {"type": "agent_started", "agent": views.agent_info(host, hosted), "argv": argv}
 

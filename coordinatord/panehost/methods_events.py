@@ -146,8 +146,9 @@ def _status_payload(hosted: HostedPane) -> dict[str, object]:
 
 def _status_entry(host: Host, hosted: HostedPane, asked: StatusChanged) -> PaneEntry:
     def telling() -> dict[str, object]:
-        payload = _status_payload(hosted)
-        return {name: value for name, value in payload.items() if not name.endswith("_id")}
+        # a kind that comes or goes under an unchanged status is no news (recording 04)
+        quiet = ("pane_id", "workspace_id", "agent")
+        return {name: told for name, told in _status_payload(hosted).items() if name not in quiet}
 
     wanted = asked.agent_status
     # with a filter that already matches, one event is sent at once

@@ -133,7 +133,7 @@ def restore(host: Host, saved: Saved) -> None:
         host.later(
             host.settings.resume_delay, functools.partial(_resume, host, hosted, shlex.join(argv))
         )
-    host.announce_focus()
+    host.announce_focus(silently=True)
 
 
 def _saved_pane(hosted: HostedPane) -> SavedPane:

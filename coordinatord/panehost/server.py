@@ -104,7 +104,7 @@ class Server:
 
     async def _serve_one(self, connection: Connection) -> None:
         line: bytes | None = None
-        with anyio.move_on_after(LINE_TIME):
+        with anyio.move_on_after(LINE_TIME * self._host.settings.pace):
             line = await connection.line()
         if line is None or not _readable(line):
             return
