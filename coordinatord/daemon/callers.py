@@ -22,16 +22,22 @@ REFRESH_WITHIN_S = 1.0
 """How long a caller in no known pane waits for a fresh list of panes; a hung host must not stop people."""
 
 
-FRESH_FOR_S = 0.1
-"""How old a list of panes may be to decide by: the greeting and the request behind it share one look."""
-
-
 class Known(msgspec.Struct, frozen=True):
     """A caller that was proven on this connection, and what that rested on."""
 
     caller: Caller
     sightings: int
     records: int
+
+
+class Standing:
+    """What is kept with a connection. One look at the host after it came is enough for its whole life:
+    whoever is its ancestor was there before it. The greeting and the request behind it share that look."""
+
+    def __init__(self) -> None:
+        self.known: Known | None = None
+        self.looked = False
+        self.looking = anyio.Lock()
 
 
 class Callers:
@@ -43,19 +49,20 @@ class Callers:
         self._database = database
         self._lookout = lookout
         self._host_socket = host_socket
-        self._looked_at: float | None = None
 
     async def of(self, link: Link) -> Caller:
         """The caller on this connection."""
-        kept = link.caller
-        stand = (self._lookout.sightings.changes.count, self._database.changes.count)
-        if isinstance(kept, Known) and (kept.sightings, kept.records) == stand:
-            return kept.caller
-        caller = await self._prove(link)
-        link.caller = Known(caller, *stand)
+        if not isinstance(link.caller, Standing):
+            link.caller = Standing()
+        standing, known = link.caller, link.caller.known
+        counts = (self._lookout.sightings.changes.count, self._database.changes.count)
+        if known is not None and (known.sightings, known.records) == counts:
+            return known.caller
+        caller = await self._prove(link, standing)
+        standing.known = Known(caller, *counts)
         return caller
 
-    async def _prove(self, link: Link) -> Caller:
+    async def _prove(self, link: Link, standing: Standing) -> Caller:
         hello = link.greeting if isinstance(link.greeting, Hello) else None
         claimed = self._claim(link, hello)
         terminal, seats = await self._database.read(_known, hello.token if hello else None)
@@ -64,7 +71,7 @@ class Callers:
         )
         placed = self._place(evidence)
         if placed is None or placed.proof == "claim":
-            await self._refresh()
+            await self._refresh(standing)
             placed = self._place(evidence)
         return proof.caller_of(placed, claimed, seats, self._lookout.sightings.shell)
 
@@ -72,15 +79,12 @@ class Callers:
         sightings = self._lookout.sightings
         return proof.place(evidence, sightings.panes, sightings.shells())
 
-    async def _refresh(self) -> None:
+    async def _refresh(self, standing: Standing) -> None:
         """A pane may be too new to be known: look once before calling anybody the operator."""
-        now = anyio.current_time()
-        if self._looked_at is not None and now - self._looked_at < FRESH_FOR_S:
-            return
-        if self._lookout.sightings.connected:
-            self._looked_at = now
-            with anyio.move_on_after(REFRESH_WITHIN_S):
-                await self._lookout.look_around()
+        async with standing.looking:
+            if self._lookout.sightings.connected and not standing.looked:
+                with anyio.move_on_after(REFRESH_WITHIN_S):
+                    standing.looked = await self._lookout.look_around()
 
     def _claim(self, link: Link, hello: Hello | None) -> PaneId | None:
         """The pane that the caller says it is in, if it means this daemon's host."""
