@@ -125,7 +125,7 @@ class Parts:
         message = messages.MessageMethods(self.lookout, ground.settings.delivery.queue_limit)
         report = ReportMethods(ground.in_repository)
         told = DeliveryMethods(ground.database, self.lookout, self.pump, self.sources)
-        typing = TypingMethods(ground.database, self.typist)
+        typing = TypingMethods(ground.database, self.lookout, self.typist)
         view = ViewMethods(self.sources, ground.clock.wall, ground.running, self.connection)
         return [
             Route(Hello, self._hello),

@@ -35,7 +35,7 @@ def message_named(view: View, name: str) -> Message:
     """
     if ids.kind_of(name) != "message":
         raise Refused(
-            "bad-id", f"{name!r} is not a message id.", "A message id looks like m-7d2k9x4p."
+            "bad-id", f"{name!r:.80} is not a message id.", "A message id looks like m-7d2k9x4p."
         )
     message = MESSAGES.get(view, name)
     if message is None:
@@ -50,9 +50,14 @@ def owed(view: View, now: float) -> Found[Message]:
     return MESSAGES.select(view, "state = 'owed' AND (expires IS NULL OR expires > ?)", now)
 
 
-def owed_to(view: View, seat: SeatId) -> int:
+def owed_to(view: View, seat: SeatId, now: float) -> int:
     """How many messages wait for this seat."""
-    row = view.row("SELECT count(*) FROM messages WHERE recipient = ? AND state = 'owed'", seat)
+    row = view.row(
+        "SELECT count(*) FROM messages WHERE recipient = ? AND state = 'owed'"
+        " AND (expires IS NULL OR expires > ?)",
+        seat,
+        now,
+    )
     return int(row[0]) if row else 0
 
 
@@ -65,7 +70,7 @@ def send(
         Refused: ``queue-full`` when the seat is owed ``limit`` messages already; texts as in `accept`.
     """
     accept(text, "the message")
-    waiting = owed_to(tx, to)
+    waiting = owed_to(tx, to, tx.now)
     if waiting >= limit:
         raise Refused(
             "queue-full",
@@ -93,9 +98,7 @@ def acknowledge(tx: Transaction, caller: Caller, name: str) -> Message:
     match message.state:
         case Acknowledged():
             return message
-        case Expired():
-            raise Refused("wrong-state", f"{name} expired before it was acknowledged.")
-        case Owed():
+        case Owed() if message.expires is None or message.expires > tx.now:
             seq = tx.journal(
                 "message", name, seat=message.by, actor=caller.seat, proof=caller.proof
             )
@@ -103,6 +106,8 @@ def acknowledge(tx: Transaction, caller: Caller, name: str) -> Message:
             record = msgspec.structs.replace(message, state=state)
             MESSAGES.put(tx, record)
             return record
+        case Owed() | Expired():
+            raise Refused("wrong-state", f"{name} expired before it was acknowledged.")
 
 
 def expire(tx: Transaction) -> int:

@@ -31,9 +31,7 @@ class PaneMethods:
     async def list(self, caller: Caller, request: ListPanes) -> Listing[PaneRecord]:
         """All panes, freshly."""
         if not await self._lookout.look_around():
-            raise Unreachable(
-                self._lookout.sightings.trouble or "the terminal host does not answer"
-            )
+            raise Unreachable(self._lookout.sightings.trouble or "it was asked for its panes")
         seats = await self._database.read(all_seats)
         panes = self._lookout.sightings.panes
         return Listing(items=[shown(seen, seat_in(seen, seats, panes)) for seen in panes.values()])
@@ -48,7 +46,7 @@ class PaneMethods:
 
     async def close(self, caller: Caller, request: ClosePane) -> Done:
         """End a pane; journalled before it is done."""
-        pane = named_pane(request.pane)
+        pane = await standing_pane(self._lookout, request.pane)
         await self._database.write(_journal_close, caller, pane)
         await self._lookout.terminal.close(pane)
         self._lookout.sightings.forget(pane)
@@ -77,10 +75,28 @@ def named_pane(name: str) -> PaneId:
     if not is_pane(name):
         raise Refused(
             "bad-id",
-            f"{name!r} is not a pane id.",
+            f"{name!r:.80} is not a pane id.",
             "A pane id looks like w1:p2: coordctl pane list",
         )
     return PaneId(name)
+
+
+async def standing_pane(lookout: Lookout, name: str) -> PaneId:
+    """The pane id as given, if the host has such a pane: asked before the intent to act is stored.
+
+    Raises:
+        Refused: ``bad-id``.
+        PaneMissing: the host has no such pane.
+        Unreachable: the host does not answer.
+    """
+    pane = named_pane(name)
+    match await lookout.look(pane):
+        case Gone():
+            raise PaneMissing(pane)
+        case Unseen():
+            raise Unreachable(lookout.sightings.trouble or "it was asked about a pane")
+        case Sighting():
+            return pane
 
 
 async def occupant_in(lookout: Lookout, name: str) -> tuple[Sighting, Occupant]:
@@ -96,7 +112,7 @@ async def occupant_in(lookout: Lookout, name: str) -> tuple[Sighting, Occupant]:
         case Gone():
             raise PaneMissing(pane)
         case Unseen():
-            raise Unreachable("the terminal host does not answer")
+            raise Unreachable(lookout.sightings.trouble or "it was asked about a pane")
         case Sighting() as seen:
             pass
     foreground = await lookout.foreground(seen)

@@ -10,7 +10,16 @@ import msgspec
 from coordinatord.errors import Refused
 from coordinatord.features.panes.judgement import RECLAIMABLE, STANDS, judge
 from coordinatord.features.panes.records import Outcome, Role, Seat
-from coordinatord.ids import COORDINATOR, PaneId, ProcessId, SeatId, TaskId, peer_of, worker_of
+from coordinatord.ids import (
+    COORDINATOR,
+    PaneId,
+    ProcessId,
+    SeatId,
+    TaskId,
+    kind_of,
+    peer_of,
+    worker_of,
+)
 from coordinatord.terminals.port import Sighting
 
 Asked = Literal["coordinator", "worker", "developer"]
@@ -61,8 +70,14 @@ def grant(
     """
     known = {seat.id: seat for seat in seats}
     if task is not None:
+        if kind_of(task) != "task":
+            raise Refused(
+                "bad-id",
+                f"{task!r:.80} is not a task id.",
+                "A task id looks like t-1h6v5w0z: coordctl task list",
+            )
         return _as_worker(place, _worker_of_task(place, known, task), role)
-    worker = next((seat for seat in known.values() if _is_worker_here(seat, place)), None)
+    worker = _worker_here(place, known.values())
     if worker is not None:
         return _as_worker(place, worker, role)
     if role == "worker":
@@ -155,8 +170,11 @@ def _sits_here(seat: Seat, place: Place) -> bool:
     return seat.pane == place.pane or terminal == place.seen.terminal_id
 
 
-def _is_worker_here(seat: Seat, place: Place) -> bool:
-    return seat.role == "worker" and _sits_here(seat, place)
+def _worker_here(place: Place, seats: Iterable[Seat]) -> Seat | None:
+    """The worker's seat of this pane: one whose occupant is proven before one that only shares the
+    address with an earlier pane, and the newest first."""
+    here = [seat for seat in seats if seat.role == "worker" and _sits_here(seat, place)]
+    return max(here, key=lambda seat: (_outcome(place, seat) in STANDS, seat.seq), default=None)
 
 
 def _unproven(seat: Seat, outcome: Outcome, remedy: str) -> Refused:

@@ -37,7 +37,7 @@ def question_named(view: View, name: str) -> Question:
     if ids.kind_of(name) != "question":
         raise Refused(
             "bad-id",
-            f"{name!r} is not a question id.",
+            f"{name!r:.80} is not a question id.",
             "A question id looks like q-9f3t8b2c: coordctl inbox",
         )
     question = QUESTIONS.get(view, name)

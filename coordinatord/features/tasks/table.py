@@ -28,7 +28,7 @@ def task_named(view: View, name: str) -> Task:
     if ids.kind_of(name) != "task":
         raise Refused(
             "bad-id",
-            f"{name!r} is not a task id.",
+            f"{name!r:.80} is not a task id.",
             "A task id looks like t-1h6v5w0z: coordctl task list",
         )
     task = TASKS.get(view, name)

@@ -46,10 +46,11 @@ def occupant_stands(seen: Sighting | Gone | Unseen, outcome: Outcome) -> Held | 
 
 def agent_settled(seen: Sighting) -> Held | None:
     """What the agent's reported state forbids; None: look closer."""
+    if seen.launch_pending or not seen.live:
+        # a pending start is not named as an agent yet
+        return Held("launching", f"{seen.agent or 'the agent'} is not up yet")
     if seen.agent is None:
         return Held("not-agent", "no agent runs in the pane")
-    if not seen.live or seen.launch_pending:
-        return Held("launching", f"{seen.agent} is not up yet")
     if seen.status in SETTLED:
         return None
     state: Obstacle = {"working": "busy", "blocked": "blocked"}.get(seen.status, "unknown")  # type: ignore[assignment]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from coordinatord.features.panes.methods import standing_pane
 from coordinatord.features.panes.records import Caller
+from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.typing.requests import SendToPane
 from coordinatord.features.typing.run import Typist
 from coordinatord.ids import PaneId
@@ -14,14 +16,15 @@ from coordinatord.wire.requests import Done
 class TypingMethods:
     """Routes of this feature."""
 
-    def __init__(self, database: Database, typist: Typist) -> None:
+    def __init__(self, database: Database, lookout: Lookout, typist: Typist) -> None:
         self._database = database
+        self._lookout = lookout
         self._typist = typist
 
     async def send(self, caller: Caller, request: SendToPane) -> Done:
         """Type text into a pane as it is; journalled before it is done."""
         accept(request.text, "what is typed")
-        pane = PaneId(request.pane)
+        pane = await standing_pane(self._lookout, request.pane)
         await self._database.write(_journal, caller, pane)
         await self._typist.raw(pane, request.text, request.enter)
         return Done()
