@@ -1,8 +1,8 @@
 """Accepted writes a second, and their latency.
 
 Run ``python benchmarks/store.py [--json] [--folder DIR]``. Each write is what a question costs: an
-id, a journal line and a record of about 600 bytes, on disk when the call returns. The result depends
-on how long the disk takes to sync: a bare append with a sync is measured beside it.
+id, a journal line and a record of about 600 bytes, on disk when the call returns. The result
+depends on how long the disk takes to sync: a bare append with a sync is measured beside it.
 """
 
 from __future__ import annotations

@@ -16,17 +16,12 @@ _LOG_LIMIT: Final = 16 * 1024 * 1024
 
 def open_writer(path: Path, busy_ms: int) -> sqlite3.Connection:
     """The connection that writes. A commit returns when it is on disk (``synchronous=FULL``)."""
-    connection = _open(path, "rw", busy_ms)
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute(f"PRAGMA journal_size_limit = {_LOG_LIMIT}")
-    return connection
+    return _open(path, "rw", busy_ms, "synchronous = FULL", f"journal_size_limit = {_LOG_LIMIT}")
 
 
 def open_reader(path: Path, busy_ms: int) -> sqlite3.Connection:
     """A connection that can read only. It needs write access to the shared index of the log."""
-    connection = _open(path, "rw", busy_ms)
-    connection.execute("PRAGMA query_only = ON")
-    return connection
+    return _open(path, "rw", busy_ms, "query_only = ON")
 
 
 def open_untouching(path: Path, busy_ms: int) -> sqlite3.Connection:
@@ -34,7 +29,7 @@ def open_untouching(path: Path, busy_ms: int) -> sqlite3.Connection:
     return _open(path, "ro", busy_ms)
 
 
-def _open(path: Path, mode: str, busy_ms: int) -> sqlite3.Connection:
+def _open(path: Path, mode: str, busy_ms: int, *pragmas: str) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"file:{quote(str(path))}?mode={mode}",
         uri=True,
@@ -42,6 +37,11 @@ def _open(path: Path, mode: str, busy_ms: int) -> sqlite3.Connection:
         isolation_level=None,
         cached_statements=256,
     )
-    # the schema of a file that came with a cloned repository is not ours to trust
-    connection.execute("PRAGMA trusted_schema = OFF")
+    try:
+        # the schema of a file that came with a cloned repository is not ours to trust
+        for pragma in ("trusted_schema = OFF", *pragmas):
+            connection.execute(f"PRAGMA {pragma}")
+    except sqlite3.Error:
+        connection.close()
+        raise
     return connection

@@ -17,6 +17,16 @@ async def test_a_change_after_the_look_ends_the_wait() -> None:
         await changes.wait_past(seen)
 
 
+async def test_a_wait_that_is_over_already_still_lets_others_run() -> None:
+    """A loop that is always behind must not keep the event loop, nor escape being cancelled."""
+    changes = Changes()
+    changes.wake()
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await changes.wait_past(0)
+    assert scope.cancelled_caught
+
+
 async def test_all_waiters_are_woken() -> None:
     changes = Changes()
     with anyio.fail_after(5):
