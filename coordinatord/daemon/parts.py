@@ -78,7 +78,10 @@ class Parts:
         database, clock = ground.database, ground.clock
         self.sightings = Sightings(clock)
         self.lookout = Lookout(ground.terminal, self.sightings)
-        self.typist = Typist(ground.terminal, self.lookout, ground.kinds, clock)
+        self.host_facts: HostFacts | None = None
+        self.typist = Typist(
+            ground.terminal, self.lookout, ground.kinds, clock, self._host_may_be_typed_to
+        )
         self.sources = Sources([Communication(), *more_sources])
         self.deliverer = Deliverer(
             database,
@@ -109,7 +112,6 @@ class Parts:
             ground.source,
         )
         self.callers = Callers(database, self.lookout, lambda: ground.host_socket)
-        self.host_facts: HostFacts | None = None
         self._ours: frozenset[str] = frozenset()
 
     async def learn_launches(self) -> None:
@@ -171,6 +173,9 @@ class Parts:
             last_snapshot=self.sightings.last_snapshot,
             trouble=self.sightings.trouble or health.trouble,
         )
+
+    def _host_may_be_typed_to(self) -> bool:
+        return self.host_facts is None or self.host_facts.may_type
 
     def _spelling(self, terminal_id: str) -> str:
         return notice.spelling(self.ground.surroundings.coordctl, terminal_id in self._ours)

@@ -112,6 +112,7 @@ class FakeTerminal:
             shell=found.shell,
             group=group,
             programs=(Program(pid=group, name=name, argv=(name,), cwd=found.cwd),),
+            launch_token=found.env.get("COORDINATORD_TOKEN"),
         )
 
     async def read(

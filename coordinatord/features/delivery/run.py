@@ -190,7 +190,9 @@ class Pump:
             told=owing.told.get(name, {}),
             seen=seen,
             bound=seat is not None and seat.pane is not None and seat.occupant is not None,
-            settled_since=self._sightings.settled_since(seat.pane) if seat and seat.pane else None,
+            settled_since=self._sightings.settled_since(seen.pane)
+            if isinstance(seen, Sighting)
+            else None,
             held=look.held if look else None,
             relook_at=self._as_wall(look.again_at) if look else None,
             forced=forced,

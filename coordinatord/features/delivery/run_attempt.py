@@ -19,11 +19,11 @@ from coordinatord.features.delivery.pacing import Recipient, sendable
 from coordinatord.features.delivery.records import Attempt, Stage, Wanted
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
-from coordinatord.features.panes.judgement import refreshed
+from coordinatord.features.panes.judgement import Gone, Unseen, refreshed
 from coordinatord.features.panes.records import Seat
 from coordinatord.features.panes.run_look import Judged, Lookout
 from coordinatord.features.panes.table import SEATS, refresh
-from coordinatord.features.typing.records import Clear, Held, MaybeTyped, NotTyped, Typed
+from coordinatord.features.typing.records import Held, MaybeTyped, NotTyped, Typed
 from coordinatord.features.typing.run import Typist
 from coordinatord.ids import AttemptId, PaneId, SeatId
 from coordinatord.kinds import AgentKind, Composer, composer_holds, sanitise
@@ -81,10 +81,15 @@ class Deliverer:
         if not isinstance(judged.seen, Sighting):
             looked = await self._typist.look(judged)
             return looked if isinstance(looked, Held) else Held("absent")
-        async with self._typist.turn(judged.seen.pane):
-            return await self._in_turn(seat, judged, forced)
+        async with self._typist.turn(judged.seen.pane) as waited:
+            return await self._in_turn(seat, judged, forced, waited)
 
-    async def _in_turn(self, seat: Seat, judged: Judged, forced: bool) -> Kept:
+    async def _in_turn(self, seat: Seat, judged: Judged, forced: bool, waited: bool) -> Kept:
+        if waited:
+            place = judged.seen
+            judged = await self._lookout.judge(seat)
+            if not _same_place(place, judged.seen):
+                return None  # it moved while we waited; the next pass takes that pane's turn
         looked = await self._typist.look(judged)
         if isinstance(looked, Held):
             return looked
@@ -205,6 +210,13 @@ class Deliverer:
         if isinstance(reading, Composer) and composer_holds(kind, reading, claimed.text):
             return "typed", "the text stands in the composer"
         return None
+
+
+def _same_place(before: Sighting | Gone | Unseen, now: Sighting | Gone | Unseen) -> bool:
+    """May what was begun for one pane go on? A pane that cannot be seen now is for the gate to hold."""
+    return not (isinstance(before, Sighting) and isinstance(now, Sighting)) or (
+        before.pane == now.pane
+    )
 
 
 def _withheld(recipient: Recipient, may: tuple[Obligation, ...]) -> int:

@@ -24,6 +24,20 @@ def command_line(command: Sequence[str]) -> str:
     return shlex.join(command)
 
 
+def one_line(text: str | None, what: str) -> None:
+    """Check a text that the host shows or passes on: nothing in it may act on a terminal.
+
+    Raises:
+        Refused: ``bad-params`` for control characters and line breaks.
+    """
+    if text is not None and not text.isprintable():
+        raise Refused(
+            "bad-params",
+            f"The {what} must be one printable line.",
+            "Leave out control characters and line breaks.",
+        )
+
+
 def pane_environment(
     *, root: str, token: str, coordctl: str | None, path: str
 ) -> Mapping[str, str]:

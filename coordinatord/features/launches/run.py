@@ -10,11 +10,11 @@ import anyio
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.errors import PaneMissing, Refused, Uncertain
+from coordinatord.errors import PaneMissing, Refused, Uncertain, Unreachable
 from coordinatord.features.launches import line, table
 from coordinatord.features.launches.requests import OpenPane
 from coordinatord.features.panes.judgement import Gone
-from coordinatord.features.panes.methods import named_pane, shown
+from coordinatord.features.panes.methods import named_pane, shown, standing_pane
 from coordinatord.features.panes.records import Caller, PaneRecord
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.typing.run import Typist
@@ -61,16 +61,15 @@ class Launcher:
 
     async def open(self, caller: Caller, request: OpenPane) -> PaneRecord:
         """Answer `pane.open`."""
-        self._check(request)
-        known = await self._database.read(table.by_key, request.key)
-        seen = await self._found(known) if known else None
-        if seen is None or known is None:
+        await self._check(request)
+        key = f"{caller.seat} {request.key}"
+        begun = await self._database.read(table.by_key, key)
+        found = await self._found(begun) if begun else None
+        if found is None:
             token = self._source.randbytes(24).hex()
-            await self._database.write(table.intend, caller, request.key, token)
-            seen = await self._make(caller, request, token)
-            digest = table.digest(token)
-        else:
-            digest = known.token
+            await self._database.write(table.intend, caller, key, token)
+            found = await self._make(caller, request, token), table.digest(token)
+        seen, digest = found
         await self._database.write(table.opened, digest, seen.pane, seen.terminal_id)
         if request.label is not None:
             await self._lookout.terminal.rename(seen.pane, request.label)
@@ -81,7 +80,7 @@ class Launcher:
             raise PaneMissing(seen.pane)
         return shown(fresh if isinstance(fresh, Sighting) else seen, None)
 
-    def _check(self, request: OpenPane) -> None:
+    async def _check(self, request: OpenPane) -> None:
         if request.agent is not None and request.agent not in self._kinds:
             raise Refused(
                 "bad-params",
@@ -92,7 +91,11 @@ class Launcher:
             raise Refused("bad-params", "Give either an agent or a command, not both.")
         if request.cwd is not None and not request.cwd.startswith("/"):
             raise Refused("bad-params", "The folder must be an absolute path.", '--cwd "$PWD"')
+        line.one_line(request.label, "label")
+        line.one_line(request.cwd, "folder")
         line.command_line(request.command)
+        if request.split is not None:
+            await standing_pane(self._lookout, request.split)
 
     async def _make(self, caller: Caller, request: OpenPane, token: str) -> Sighting:
         terminal, around = self._lookout.terminal, self._surroundings
@@ -134,18 +137,32 @@ class Launcher:
         ]
         return named[0] if named else None
 
-    async def _found(self, known: table.Launch) -> Sighting | None:
-        """The pane that an earlier try opened: its shell carries the token."""
-        await self._lookout.look_around()
+    async def _found(self, begun: Sequence[table.Launch]) -> tuple[Sighting, str] | None:
+        """The pane that an earlier try opened, and its token's digest: its shell carries the token.
+
+        Raises:
+            Unreachable: the host does not show its panes, so nobody knows whether one was made.
+        """
+        if not await self._lookout.look_around():
+            raise Unreachable(self._lookout.sightings.trouble or "it was asked for its panes")
+        recorded = {each.terminal: each.token for each in begun if each.terminal}
+        lost = {each.token for each in begun if each.terminal is None}
         for seen in list(self._lookout.sightings.panes.values()):
-            if known.terminal == seen.terminal_id:
-                return seen
-            if known.terminal is None:
-                foreground = await self._lookout.foreground(seen)
-                token = foreground.launch_token if foreground else None
-                if token is not None and table.digest(token) == known.token:
-                    return seen
+            if seen.terminal_id in recorded:
+                return seen, recorded[seen.terminal_id]
+        for seen in list(self._lookout.sightings.panes.values()) if lost else ():
+            digest = await self._token_in(seen)
+            if digest in lost:
+                return seen, digest
         return None
+
+    async def _token_in(self, seen: Sighting) -> str:
+        """The digest of the launch token in a pane's shell; empty if it has none."""
+        try:
+            foreground = await self._lookout.terminal.foreground(seen.pane)
+        except PaneMissing:
+            return ""
+        return table.digest(foreground.launch_token) if foreground.launch_token else ""
 
     async def _start(self, seen: Sighting, request: OpenPane, digest: str) -> None:
         if not await self._prompt_stands(seen):

@@ -48,9 +48,11 @@ def about_to_type(tx: Transaction, token_digest: str) -> bool:
     return tx.run("UPDATE launches SET typed = 1 WHERE token = ? AND typed = 0", token_digest) == 1
 
 
-def by_key(view: View, key: str) -> Launch | None:
-    """The launch that an earlier try of the same request began."""
-    return _launch(view.row(f"SELECT {_COLUMNS} FROM launches WHERE key = ?", key))
+def by_key(view: View, key: str) -> list[Launch]:
+    """The launches that earlier tries of the same request began: one for each time the intent was stored
+    and no pane of an earlier one was there."""
+    rows = view.rows(f"SELECT {_COLUMNS} FROM launches WHERE key = ? ORDER BY at", key)
+    return [_launch(row) for row in rows]
 
 
 def terminal_of(view: View, token: str) -> str | None:
@@ -71,8 +73,6 @@ def panes(view: View) -> list[PaneId]:
     return [PaneId(row[0]) for row in view.rows("SELECT pane FROM launches WHERE pane > ''")]
 
 
-def _launch(row: tuple[object, ...] | None) -> Launch | None:
-    if row is None:
-        return None
+def _launch(row: tuple[object, ...]) -> Launch:
     fields = dict(zip(Launch.__struct_fields__, row, strict=True))
     return msgspec.convert(fields, Launch, strict=False)

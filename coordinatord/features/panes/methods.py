@@ -125,7 +125,7 @@ async def occupant_in(lookout: Lookout, name: str) -> tuple[Sighting, Occupant]:
     return seen, occupant_of(seen, foreground.shell)
 
 
-def seat_in(seen: Sighting, seats: "list[Seat]", panes: dict[PaneId, Sighting]) -> SeatId | None:
+def seat_in(seen: Sighting, seats: list[Seat], panes: dict[PaneId, Sighting]) -> SeatId | None:
     """The seat whose occupant is in this pane, role seats before peers."""
     for seat in sorted(seats, key=lambda each: each.role == "developer"):
         if find_pane(seat, panes) == seen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -33,8 +33,15 @@ class Typist:
     """One writer per pane; every text passes the gate or is not typed."""
 
     def __init__(
-        self, terminal: Terminal, lookout: Lookout, kinds: Mapping[str, AgentKind], clock: Clock
+        self,
+        terminal: Terminal,
+        lookout: Lookout,
+        kinds: Mapping[str, AgentKind],
+        clock: Clock,
+        may_type: Callable[[], bool],
     ) -> None:
+        """``may_type`` says whether the host's protocol is known: else it is only read."""
+        self._may_type = may_type
         self._terminal = terminal
         self._lookout = lookout
         self._kinds = kinds
@@ -43,16 +50,22 @@ class Typist:
         self._last: dict[PaneId, float] = {}
 
     @asynccontextmanager
-    async def turn(self, pane: PaneId) -> AsyncIterator[None]:
-        """Be the only one who types into this pane, not sooner than the gap after the last text."""
+    async def turn(self, pane: PaneId) -> AsyncIterator[bool]:
+        """Be the only one who types into this pane, not sooner than the gap after the last text.
+
+        Gives True if that took waiting: then what was seen of the pane before is no ground to type on.
+        """
+        queued = self._queues[pane].locked()
         async with self._queues[pane]:
             wait = self._last.get(pane, -PROMPT_GAP_S) + PROMPT_GAP_S - self._clock.awake()
             if wait > 0:
                 await self._clock.sleep(wait)
-            yield
+            yield queued or wait > 0
 
     async def look(self, judged: Judged) -> Held | Clear:
         """May text be given to the agent that was judged just now? At most two further host calls."""
+        if not self._may_type():
+            return Held("host-protocol")
         obstacle = gate.occupant_stands(judged.seen, judged.outcome)
         seen = judged.seen
         if obstacle is not None or not isinstance(seen, Sighting):
@@ -86,9 +99,12 @@ class Typist:
         return Typed()
 
     async def press_enter(self, pane: PaneId) -> TypingOutcome:
-        """Press Enter once; only where the screen proved that exactly our text stands there."""
+        """Press Enter once; only where the screen proved that exactly our text stands there.
+
+        The host checks that the agent is still in front: in a shell, Enter would run what stands there.
+        """
         try:
-            await self._terminal.press(pane, ("enter",))
+            await self._terminal.press(pane, ("enter",), to_agent=True)
         except Uncertain as error:
             return MaybeTyped(str(error))
         except (PaneMissing, Unreachable, HostRefused) as error:
