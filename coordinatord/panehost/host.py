@@ -321,9 +321,10 @@ class Host:
     async def _run(self, hosted: HostedPane, terminal: Pane) -> None:
         try:
             await terminal.run()
-        except OSError:
+        except Exception:  # one broken terminal must not end all panes
             log.exception("the terminal of pane %s failed", hosted.pane_id)
             self._exited(hosted)
+            await terminal.close()
 
     def _exited(self, hosted: HostedPane) -> None:
         """The shell ended by itself: the pane goes, and silently the tab and workspace it was last

@@ -67,7 +67,7 @@ async def wait_event(host: Host, params: requests.EventsWait, request_id: str) -
         while hosted.agent.status != status:
             await host.hub.next_touch(hosted.terminal_id).wait()
             if hosted.gone:
-                raise Failed("pane_not_found", f"pane {pane_id} not found", request_id=probe_id)
+                raise pane_missing(pane_id)
     if scope.cancelled_caught:
         raise Failed("timeout", "timed out waiting for event match")
     name = "pane_agent_status_changed"

@@ -94,7 +94,7 @@ def report_workspace_metadata(host: Host, params: requests.WorkspaceReportMetada
     metadata.check_keys(params.tokens)
     metadata.check_ttl(params.ttl_ms)
     if not params.tokens:
-        raise Failed("invalid_metadata_request", "missing metadata field to set or clear")
+        raise Failed("invalid_metadata_token", "missing token to set or clear")
     tokens, sequences = host.workspace_tokens(workspace.workspace_id)
     if sequences.admit(params.source, params.seq) and tokens.report(
         params.tokens, params.ttl_ms, host.clock()

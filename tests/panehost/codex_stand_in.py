@@ -92,7 +92,9 @@ class StandIn:
                 self.pending, self.pasting = rest, False
             elif self.pending.startswith(PASTE):
                 self.pending, self.pasting = self.pending[len(PASTE) :], True
-            elif PASTE.startswith(self.pending):
+            elif self.pending.startswith(PASTE_END):
+                self.pending = self.pending[len(PASTE_END) :]
+            elif PASTE.startswith(self.pending) or PASTE_END.startswith(self.pending):
                 return
             else:
                 key, self.pending = self.pending[0], self.pending[1:]
@@ -143,7 +145,9 @@ class StandIn:
 
     def run(self) -> None:
         self.obey()
-        self.over = False  # what was ordered of the one before
+        # what was ordered of the one before is done
+        self.over = self.swallow = self.dialog = False
+        self.ends = None
         sys.stdout.write("\x1b[?2004h")
         self.draw()
         while not self.over:

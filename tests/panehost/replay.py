@@ -21,7 +21,7 @@ from typing import Any
 
 RECORDINGS = Path(__file__).parents[1] / "recordings" / "herdr-0.8.2"
 STAND_IN = Path(__file__).parent / "codex_stand_in.py"
-PATIENCE = 10.0
+PATIENCE = 30.0
 COLUMNS, ROWS = 93, 39
 
 
@@ -102,7 +102,16 @@ class Stage:
         }
         flags = ["--socket", str(self.socket), "--state", str(self.root / "run/panehost.json")]
         flags += ["--log", str(self.root / "run/log"), "--cwd", str(self.root / "home")]
-        flags += ["--pace", str(self.pace), "--resume-delay-ms", "1600", "--columns", str(COLUMNS), "--rows", str(ROWS)]
+        flags += [
+            "--pace",
+            str(self.pace),
+            "--resume-delay-ms",
+            "2300",
+            "--columns",
+            str(COLUMNS),
+            "--rows",
+            str(ROWS),
+        ]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "coordinatord.panehost", *flags, "--quirks"],
             env=environment,
@@ -207,24 +216,22 @@ Action = Any
 def replay(stage: Stage, lines: list[Line], actions: list[tuple[float, Action]]) -> None:
     """Send what was sent, at its (scaled) distance; do what was done outside the socket."""
     pending = sorted(actions, key=lambda action: action[0])
-    reached = lines[0].at
+    clock = _Clock(stage.pace, lines[0].at)
     for index, line in enumerate(lines):
         while pending and pending[0][0] <= line.at:
             at, action = pending.pop(0)
-            time.sleep(max(0.0, at - reached) * stage.pace)
-            reached = max(reached, at)
+            clock.wait_until(at)
             action(stage)
         if line.dir == "request" or line.dir == "note":
-            time.sleep(max(0.0, line.at - reached) * stage.pace)
-            reached = max(reached, line.at)
+            clock.wait_until(line.at)
         if line.dir == "note":
             _act_on_note(stage, line)
         elif line.dir == "request":
             before = len(stage.clients[line.conn].answers) if line.conn in stage.clients else 0
             client = stage.send(line.conn, _raw(stage, line))
-            if _answered_next(lines, index):
+            acts_at = pending[0][0] if pending else float("inf")
+            if _answered_next(lines, index, acts_at):
                 client.wait_for(before + 1)
-                reached = max(reached, _answer_time(lines, index))
         elif line.dir in ("response", "eof") and line.conn in stage.clients:
             expected = sum(
                 1 for one in lines[: index + 1] if one.conn == line.conn and one.dir == "response"
@@ -233,6 +240,21 @@ def replay(stage: Stage, lines: list[Line], actions: list[tuple[float, Action]])
     for _, action in pending:
         action(stage)
     time.sleep(0.3)
+
+
+class _Clock:
+    """Recorded time, scaled: distances are kept, and what came late is not made up for."""
+
+    def __init__(self, pace: float, begins: float) -> None:
+        self._pace = pace
+        self._recorded = begins
+        self._here = time.monotonic()
+
+    def wait_until(self, recorded: float) -> None:
+        target = self._here + max(0.0, recorded - self._recorded) * self._pace
+        time.sleep(max(0.0, target - time.monotonic()))
+        self._here = time.monotonic()
+        self._recorded = max(self._recorded, recorded)
 
 
 def _raw(stage: Stage, line: Line) -> bytes:
@@ -260,19 +282,15 @@ def _act_on_note(stage: Stage, line: Line) -> None:
             pass  # closed by the server already
 
 
-def _answered_next(lines: list[Line], index: int) -> bool:
+def _answered_next(lines: list[Line], index: int, acts_at: float) -> bool:
+    """Was the answer there before anything else was done?"""
     conn = lines[index].conn
     for line in lines[index + 1 :]:
-        if line.dir in ("request", "note"):
+        if line.dir in ("request", "note") or line.at >= acts_at:
             return False
         if line.conn == conn and line.dir in ("response", "eof"):
             return True
     return False
-
-
-def _answer_time(lines: list[Line], index: int) -> float:
-    conn = lines[index].conn
-    return next(line.at for line in lines[index + 1 :] if line.conn == conn)
 
 
 # comparing

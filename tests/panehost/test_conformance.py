@@ -91,11 +91,12 @@ ACTIONS: dict[str, list[tuple[float, Action]]] = {
         (0.0, order("w1:p1", "turn", 0.8)),
         (9.23, type_draft),
         (14.43, order("w1:p1", "dialog")),
+        (15.85, order("w1:p1", "turn", 1.45)),
     ],
     "06": [(13.39, restart)],
     "07": [(11.742, kill_and_start)],
     "09b": [(0.311, six_hundred)],
-    "08": [(11.29, order("w1:p2", "work", 6))],
+    "08": [(10.12, order("w1:p2", "work", 6))],
     "10": [(5.61, forty_sources), (13.66, order("w1:p1", "exit"))],
     "12": [
         (5.031, order("w1:p2", "work", 3)),
@@ -103,14 +104,44 @@ ACTIONS: dict[str, list[tuple[float, Action]]] = {
         (20.6, order("w1:p4", "turn", 6)),
         (22.139, order("w1:p4", "exit")),
     ],
+    "14": [(0.0, order("w1:p1", "turn", 1.15))],
 }
 NAMES = ("01", "02", "03", "04", "05", "06", "07", "08", "09", "09b", "10", "11", "12", "13", "14")
-HANDOFF_AT = 11.3
+LONGEST_FIRST = sorted(NAMES, key=("09b", "04", "05", "12", "14", "06", "09").__contains__)[::-1]
+HANDOFF_AT = 11.31
 
-PACES = {"03": 1.0, "05": 1.0}
+PACES = {"03": 1.0, "05": 1.0, "14": 0.8}
 """Where shells sleep by themselves, or 100 ms decide."""
 
-DIFFERENCES: dict[str, list[str]] = {}
+DIFFERENCES: dict[str, list[str]] = {
+    "D-1 capabilities": [r"capabilities\.(coordinatord_panehost|live_handoff):"],
+    "D-2 methods for the eyes of a person": [
+        r"^09:(39|40)\[0\]\.(id|error|result):",
+        r"^09:(2|41)\*(layout_updated|(pane|tab|workspace)_focused)\.length:",
+    ],
+    "D-3 agents are noticed sooner, and each time": [
+        r"^04:[78]\[0\]\.result\.agent\.agent:",
+        r"^(04:2|12:5)\*pane_agent_detected",
+    ],
+    "D-4 the status goes with the agent": [
+        r"^04:2\*pane_updated\[6\]\.pane\.agent_status:",
+        r"^04:85\*pane.agent_status_changed\[2\]\.agent:",
+        r"^10:2\*pane_updated\[25\]\.pane\.agent_status:",
+        r"^10:3\*pane.agent_status_changed(\.length|\[10\]\.agent(_status)?):",
+        r"^12:2[45]\[0\]\.result\.(pane|agent)\.agent_status:",
+    ],
+    "D-5 a prompt to an agent that dies is not answered with success": [
+        r"^12:22\[0\]\.(error|result):"
+    ],
+    "D-6 who is counted first of two that start at once": [r"^0[678]:.*\.state_change_seq:"],
+    "D-7 which events of a burst are lost": [r"^09b:.*(workspace_renamed|\.label|\.length)"],
+    "D-8 made by the replay": [
+        # the stand-in draws a dialog of the real codex
+        r"^04:46\[0\]\.result\.read\.text:",
+        # recorded in the millisecond before the client closed
+        r"^12:5\*pane_closed\.length:",
+    ],
+}
 
 
 def recorded(name: str) -> list[Line]:
@@ -121,20 +152,44 @@ def recorded(name: str) -> list[Line]:
 
 
 def run(root: Path, name: str) -> tuple[Stage, list[str]]:
-    stage = Stage(root / name, PACES.get(name, 0.5))
+    """One scenario, once more at the recorded pace if the machine was too busy for the fast one."""
+    stage, found = run_once(root / name, name, PACES.get(name, 0.5))
+    if unexplained(name, found):
+        stage, found = run_once(root / f"{name}-again", name, 1.0)
+    return stage, found
+
+
+def unexplained(name: str, found: list[str]) -> list[str]:
+    allowed = [re.compile(pattern) for patterns in DIFFERENCES.values() for pattern in patterns]
+    return [line for line in found if not any(p.search(f"{name}:{line}") for p in allowed)]
+
+
+def run_once(root: Path, name: str, pace: float) -> tuple[Stage, list[str]]:
+    stage = Stage(root, pace)
     lines = recorded(name)
     try:
         stage.start()
         replay(stage, lines, ACTIONS.get(name, []))
+        if name == "04":
+            _drop_idle_at_start(stage)
         return stage, compared(stage, lines)
     finally:
         stage.stop()
 
 
+def _drop_idle_at_start(stage: Stage) -> None:
+    """D-9: Herdr left out the event ``idle`` at the end of a start here, and sent it in 10 and 14."""
+    events = stage.clients[6].answers
+    index = next(i for i, one in enumerate(events) if "event" in one)
+    assert events.pop(index)["data"]["agent_status"] == "idle"
+
+
 @pytest.fixture(scope="module")
 def outcomes() -> Iterator[dict[str, Future[tuple[Stage, list[str]]]]]:
-    with tempfile.TemporaryDirectory(prefix="ph") as root, ThreadPoolExecutor(len(NAMES)) as pool:
-        yield {name: pool.submit(functools.partial(run, Path(root), name)) for name in NAMES}
+    with tempfile.TemporaryDirectory(prefix="ph") as root, ThreadPoolExecutor(8) as pool:
+        yield {
+            name: pool.submit(functools.partial(run, Path(root), name)) for name in LONGEST_FIRST
+        }
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -142,6 +197,38 @@ def test_answers_and_events_are_those_recorded(
     outcomes: dict[str, Future[tuple[Stage, list[str]]]], name: str
 ) -> None:
     _, found = outcomes[name].result()
-    allowed = [re.compile(pattern) for patterns in DIFFERENCES.values() for pattern in patterns]
-    left = [line for line in found if not any(p.search(f"{name}:{line}") for p in allowed)]
-    assert left == []
+    assert unexplained(name, found) == []
+
+
+def test_a_burst_loses_events_in_order_and_without_a_sign(
+    outcomes: dict[str, Future[tuple[Stage, list[str]]]],
+) -> None:
+    """T-7: with quirks some of 600 renames never come, and those that come keep their order."""
+    stage, _ = outcomes["09b"].result()
+    labels = [
+        event["data"]["label"]
+        for event in stage.clients[2].answers
+        if event.get("event") == "workspace_renamed"
+    ]
+    assert labels == sorted(set(labels))
+    assert 450 < len(labels) < 600
+
+
+def test_what_an_agent_received_is_what_was_recorded(
+    outcomes: dict[str, Future[tuple[Stage, list[str]]]],
+) -> None:
+    """T-19, T-20: merged prompts, a swallowed Enter and an escaped paste, as in the real host."""
+    stage, _ = outcomes["05"].result()
+    told = [re.search(r"log at \d+ ms: (\w+) (\{.*)?", line.line) for line in read("05")
+            if line.dir == "note"]  # fmt: skip
+    recorded_log = [(m[1], json.loads(m[2] or "{}")) for m in told if m]
+    heard = [(entry.pop("what"), entry) for entry in stage.heard("w1:p1")]
+    assert [one for one in heard if one[0] != "clear"] == [
+        one for one in recorded_log if one[0] != "clear"
+    ]
+
+
+def test_every_difference_is_explained() -> None:
+    page = Path(__file__).parents[2] / "docs/decisions/0001-embedded-host-differences.md"
+    text = page.read_text(encoding="utf-8")
+    assert all(name.partition(" ")[0] in text for name in [*DIFFERENCES, "D-9 start"])
