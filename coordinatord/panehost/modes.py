@@ -14,7 +14,14 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 MarkKind = Literal[
-    "answer", "cursor", "private-cursor", "size", "erase-scrollback", "switch-buffer"
+    "answer",
+    "cursor",
+    "private-cursor",
+    "size",
+    "erase-scrollback",
+    "to-alternate",
+    "to-primary",
+    "reset",
 ]
 
 _TEXT_LIMIT: Final = 8192
@@ -29,6 +36,8 @@ _MOUSE: Final = frozenset({9, 1000, 1002, 1003})
 _TRACKED: Final = _MOUSE | {1, 66, 1004, 1005, 1006, 1007, 1015, 1016, 2004}
 
 _CSI: Final = re.compile(rb"\x1b\[([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
+_TELLING: Final = re.compile(rb"\x1b(?!\[[0-9;:]*[@-IK-Z`abdefghlmqrsu])")
+"""The next escape that may matter: colours and cursor moves are most of what there is."""
 _CSI_BEGINNING: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?")
 _STRING_END: Final = re.compile(rb"[\x07\x18\x1a\x1b]")
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -59,6 +68,8 @@ class Mark:
     end: int
     kind: MarkKind
     answer: bytes = b""
+    length: int = 0
+    """Of the sequence, where what stands before it is to be drawn apart from it."""
 
 
 @dataclass(slots=True)
@@ -120,7 +131,7 @@ class Scanner:
         before = len(self._unfinished)
         self._unfinished = b""
         marks: list[Mark] = []
-        at = self._leave_string(stream, 0) if self._in_string else stream.find(b"\x1b")
+        at = self._leave_string(stream, 0) if self._in_string else _next(stream, 0)
         while 0 <= at < len(stream):
             at = self._one(stream, at, before, marks)
         return marks
@@ -133,7 +144,7 @@ class Scanner:
             if found:
                 if found.end() - at <= _SEQUENCE_LIMIT:
                     self._control(found, found.end() - before, marks)
-                return stream.find(b"\x1b", found.end())
+                return _next(stream, found.end())
         elif introducer == b"]":
             return self._operating_system_command(stream, at, before, marks)
         elif introducer and introducer in b"PX^_":
@@ -141,11 +152,11 @@ class Scanner:
             return self._leave_string(stream, at + 2)
         elif introducer == b"c":
             self.modes.reset()
-            marks.append(Mark(at + 2 - before, "switch-buffer"))
+            marks.append(Mark(at + 2 - before, "reset", length=2))
         return self._next_or_keep(stream, at)
 
     def _next_or_keep(self, stream: bytes, at: int) -> int:
-        following = stream.find(b"\x1b", at + 1)
+        following = _next(stream, at + 1)
         if following < 0 and len(stream) - at <= _SEQUENCE_LIMIT:
             beginning = _CSI_BEGINNING.match(stream, at)
             if beginning and beginning.end() == len(stream):
@@ -161,7 +172,7 @@ class Scanner:
             self._unfinished = b"\x1b"  # the terminator itself is cut in two
             return -1
         self._in_string = False
-        return stream.find(b"\x1b", found.start())
+        return _next(stream, found.start())
 
     def _operating_system_command(
         self, stream: bytes, at: int, before: int, marks: list[Mark]
@@ -183,8 +194,8 @@ class Scanner:
             command = b"" if too_long else stream[at + 2 : found.start()]
             if answer := self._command(command, terminator):
                 marks.append(Mark(end - before, "answer", answer))
-            return stream.find(b"\x1b", end)
-        return stream.find(b"\x1b", found.start())
+            return _next(stream, end)
+        return _next(stream, found.start())
 
     def _command(self, command: bytes, terminator: bytes) -> bytes:
         number, _, rest = command.partition(b";")
@@ -206,11 +217,12 @@ class Scanner:
             for parameter in parameters.split(b";"):
                 self.modes.switch(_number(parameter), final == b"h")
             if self.modes.alternate != was_alternate:
-                marks.append(Mark(end, "switch-buffer"))
-        elif kind := _PLACED_MARKS.get((prefix, parameters, final)):
+                kind: MarkKind = "to-primary" if was_alternate else "to-alternate"
+                marks.append(Mark(end, kind, length=len(found[0])))
+        elif placed := _PLACED_MARKS.get((prefix, parameters, final)):
             # the alternate screen has no scrollback, and the other one's is not meant there
-            if kind != "erase-scrollback" or not self.modes.alternate:
-                marks.append(Mark(end, kind))
+            if placed != "erase-scrollback" or not self.modes.alternate:
+                marks.append(Mark(end, placed))
         elif answer := _FIXED_ANSWERS.get((prefix, parameters, final)):
             marks.append(Mark(end, "answer", answer))
 
@@ -232,6 +244,11 @@ class Scanner:
         if mode in _TRACKED:
             return 1 if mode in self.modes.private else 2
         return 0
+
+
+def _next(stream: bytes, at: int) -> int:
+    found = _TELLING.search(stream, at)
+    return found.start() if found else -1
 
 
 def _number(parameter: bytes) -> int:

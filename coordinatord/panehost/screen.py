@@ -1,15 +1,24 @@
 """The screen of one pane: the terminal emulator, behind this one file.
 
 The emulator is asciinema's avt through pyavt. Its traps, all measured, are met here and nowhere
-else: it is fed at most 4 KiB at a time (a call returns every line that scrolled away and holds the
+else: it is fed at most 4 KiB at a time (a call returns every row that scrolled away and holds the
 interpreter lock), it is never narrower than two columns, its panics are no ``Exception`` and cost
-this screen only, it never erases scrollback on request, and it tells no modes (`modes.py` does).
+this screen only, and it tells no modes (`modes.py` does).
+
+Scrollback is ours, not the emulator's: it hands over each row that scrolls away. That way it is
+twice as fast, a read takes the rows it needs and not a copy of all, and scrollback can be erased.
+The price: rows in scrollback keep the width they had; the flag that they were wrapped stays with
+them. Invariant: rows are handed over at the end of each drawn stretch, for the buffer that is shown
+then, so a switch of buffers is drawn by itself.
 Sources: herdr-protocol.md §2.4 for what a read of a pane returns.
 """
 
 from __future__ import annotations
 
 import codecs
+import itertools
+import re
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Final, Literal, TypeVar
 
@@ -29,6 +38,10 @@ LINES_DEFAULT: Final = 80
 LINES_CAP: Final = 1000
 """Most rows that a read gives."""
 
+_C1: Final = re.compile("[\x80-\x9f]")
+"""Control characters that a UTF-8 terminal does not obey, but the emulator would."""
+_NOTHING: Final[tuple[list[int], list[Line]]] = ([], [])
+
 T = TypeVar("T")
 
 
@@ -43,11 +56,11 @@ class Screen:
     def __init__(self, columns: int, rows: int, scrollback: int = 5000) -> None:
         self.columns, self.rows = _clamped(columns, rows)
         self.panics = 0
-        self._scrollback = scrollback
         self._scanner = Scanner()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._terminal = self._fresh()
-        self._scrolled: int | None = 0
+        self._history: deque[Line] = deque(maxlen=scrollback)
+        self._primary_shown = True
 
     def feed(self, data: bytes) -> bytes:
         """Draw what the application wrote; returns the answers to its questions, to write back.
@@ -59,10 +72,9 @@ class Screen:
         return b"".join(self._feed(data[at : at + PIECE]) for at in range(0, len(data), PIECE))
 
     def resize(self, columns: int, rows: int) -> None:
-        """Change the size; lines are wrapped anew."""
+        """Change the size; what the screen shows is wrapped anew."""
         self.columns, self.rows = _clamped(columns, rows)
-        self._scrolled = None
-        self._guarded(lambda: self._terminal.resize(self.columns, self.rows), None)
+        self._take(lambda: self._terminal.resize(self.columns, self.rows))
 
     def text(self, source: Source, lines: int | None, ansi: bool) -> tuple[str, bool]:
         """What stands on the screen, and whether there was more than was given.
@@ -72,15 +84,7 @@ class Screen:
         screen first. At most 1000 rows. ``recent_unwrapped`` joins wrapped rows and has no final
         newline.
         """
-        recent = source in ("recent", "recent_unwrapped")
-        rows = self._all_rows() if recent else self._visible_rows()
-        wanted = min(
-            LINES_CAP, (LINES_DEFAULT if recent else LINES_CAP) if lines is None else lines
-        )
-        if not recent:
-            rows = _without_blank_end(rows)
-        truncated = len(rows) > wanted
-        rows = _without_blank_end(rows[max(0, len(rows) - wanted) :])
+        rows, truncated = self._selected(source, lines)
         if ansi:
             column = self.cursor[0] if self._cursor_in_last(rows) else 0
             return styled_text(joined(rows, source == "recent_unwrapped"), column), truncated
@@ -134,39 +138,40 @@ class Screen:
     @property
     def max_offset(self) -> int:
         """Rows of scrollback above the shown screen; 0 in the alternate screen."""
-        if self.alternate:
-            return 0
-        if self._scrolled is None:
-            self._scrolled = max(0, len(self._all_rows()) - self.rows)
-        return self._scrolled
+        return 0 if self.alternate else len(self._history)
 
     def _feed(self, piece: bytes) -> bytes:
         marks = self._scanner.scan(piece)
         if not marks:
             self._draw(piece)
             return b""
-        erase = max((mark.end for mark in marks if mark.kind == "erase-scrollback"), default=-1)
         answers, at = [], 0
         for mark in marks:
-            self._draw(piece[at : mark.end])
+            apart = max(at, mark.end - mark.length)
+            self._draw(piece[at:apart])
+            if mark.kind in ("to-alternate", "to-primary", "reset"):
+                self._primary_shown = mark.kind != "to-alternate"
+            self._draw(piece[apart : mark.end])
             at = mark.end
-            answers.append(self._answer(mark))
-            if mark.end == erase:
-                self._erase_scrollback()
+            answers.append(self._obey(mark))
         self._draw(piece[at:])
-        if any(mark.kind == "switch-buffer" for mark in marks):
-            self._scrolled = None
         return b"".join(answers)
 
     def _draw(self, piece: bytes) -> None:
         text = self._decoder.decode(piece)
+        if not text.isascii():
+            text = _C1.sub("", text)
         if text:
-            nothing: tuple[list[int], list[Line]] = ([], [])
-            _, gone = self._guarded(lambda: self._terminal.feed_str(text), nothing)
-            # the emulator drops rows only where it holds as many as it may
-            self._scrolled = self._scrollback if gone and not self.alternate else None
+            self._take(lambda: self._terminal.feed_str(text))
 
-    def _answer(self, mark: Mark) -> bytes:
+    def _take(self, call: Callable[[], tuple[list[int], list[Line]]]) -> None:
+        """Do something to the emulator and keep the rows that scroll away."""
+        _, gone = self._guarded(call, _NOTHING)
+        if gone and self._primary_shown:
+            self._history.extend(gone)
+
+    def _obey(self, mark: Mark) -> bytes:
+        """Do what a mark asks for; returns what is to be written back."""
         match mark.kind:
             case "cursor" | "private-cursor":
                 column, row = self.cursor
@@ -176,18 +181,29 @@ class Screen:
                 return b"\x1b[8;%d;%dt" % (self.rows, self.columns)
             case "answer":
                 return mark.answer
-            case "erase-scrollback" | "switch-buffer":
+            case "erase-scrollback" | "reset":
+                self._history.clear()
+                return b""
+            case "to-alternate" | "to-primary":
                 return b""
 
-    def _erase_scrollback(self) -> None:
-        """The emulator cannot, so a fresh one is drawn from it; at most once per piece."""
-        drawn = self._guarded(self._terminal.dump, "")
-        self._terminal = self._fresh()
-        self._guarded(lambda: self._terminal.feed_str(drawn), None)
-        self._scrolled = 0
+    def _selected(self, source: Source, lines: int | None) -> tuple[list[Line], bool]:
+        """The rows that a read gives, and whether there were more."""
+        rows = self._visible_rows()
+        if source in ("recent", "recent_unwrapped"):
+            wanted = min(LINES_CAP, LINES_DEFAULT if lines is None else lines)
+            total = self.max_offset + len(rows)
+            rows = [*self._last_scrolled(min(self.max_offset, wanted - len(rows))), *rows]
+        else:
+            wanted = min(LINES_CAP, LINES_CAP if lines is None else lines)
+            rows = _without_blank_end(rows)
+            total = len(rows)
+        return _without_blank_end(rows[max(0, len(rows) - wanted) :]), total > wanted
 
-    def _all_rows(self) -> list[Line]:
-        return self._guarded(self._terminal.lines, [])
+    def _last_scrolled(self, count: int) -> list[Line]:
+        last = list(itertools.islice(reversed(self._history), max(0, count)))
+        last.reverse()
+        return last
 
     def _visible_rows(self) -> list[Line]:
         return self._guarded(self._terminal.view, [])
@@ -197,7 +213,7 @@ class Screen:
         return len(_without_blank_end(self._visible_rows())) == self.cursor[1] + 1 and bool(rows)
 
     def _fresh(self) -> Vt:
-        return Vt(self.columns, self.rows, self._scrollback)
+        return Vt(self.columns, self.rows, 0)
 
     def _guarded(self, call: Callable[[], T], otherwise: T) -> T:
         try:
@@ -208,8 +224,7 @@ class Screen:
                 raise
             self.panics += 1
             self._terminal = self._fresh()
-            self._scrolled = None
-            if self.alternate:  # the application is still there, and its modes still hold
+            if not self._primary_shown:  # the application is still there, and its modes still hold
                 self._terminal.feed_str("\x1b[?1047h")
             return otherwise
 

@@ -193,7 +193,7 @@ def test_nothing_depends_on_how_the_stream_was_cut(pieces: list[bytes]) -> None:
     whole, parts = Scanner(), Scanner()
     marks = whole.scan(stream)
     placed = [
-        Mark(at + mark.end, mark.kind, mark.answer)
+        Mark(at + mark.end, mark.kind, mark.answer, mark.length)
         for at in range(len(stream))
         for mark in parts.scan(stream[at : at + 1])
     ]

@@ -232,7 +232,7 @@ async def test_questions_of_the_application_are_answered() -> None:
     async with running(bash):
         await bash.until_row("$")
         bash.type(r"clear; printf '\e[6n'; IFS= read -rsdR at; echo at=${at#*[}")
-        await bash.until_row("at=1;1")
+        await bash.until_shown("at=1;1")
 
 
 async def test_the_application_learns_a_new_size() -> None:
