@@ -7,7 +7,7 @@ event is needed. A recipient whose host call hangs delays only itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.abc
@@ -33,6 +33,10 @@ from coordinatord.terminals.port import Sighting
 
 STOP_WITHIN_S: Final = 5.0
 """How long a stop waits for the attempts in hand to reach an outcome (case G-11)."""
+
+
+Reason: TypeAlias = tuple[Hold, str | None]
+"""Why a seat is not told now, and a bounded detail without prose."""
 
 
 class Owing(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +122,9 @@ class Pump:
                         kept[seat] = held
                     case _:
                         pass
-        await self._remember_holds({s: k for s, k in kept.items() if isinstance(k, Held)})
+        await self._remember_holds(
+            {s: (k.reason, k.detail) for s, k in kept.items() if isinstance(k, Held)}
+        )
         return self._passed(kept)
 
     def _passed(self, kept: Mapping[SeatId, Kept]) -> Pass:
@@ -135,7 +141,7 @@ class Pump:
     async def _pass(self) -> float:
         """Begin what is due; seconds until something that is known now has to be decided again."""
         owing = await self._database.read(self._read)
-        now, waiting = self._clock.wall(), dict[SeatId, Held]()
+        now, waiting = self._clock.wall(), dict[SeatId, Reason]()
         pause = self._backstop_s
         free = owing.holds.keys() - owing.groups.keys()
         for seat in owing.groups:
@@ -147,10 +153,13 @@ class Pump:
                     free.discard(seat)
                     self._begin(owing.seats[seat])
                 case Waiting(held=held, until=until):
-                    waiting[seat] = held
+                    waiting[seat] = held.reason, held.detail
                     pause = min(pause, (until or now + pause) - now)
-                case pacing.Resting(until=until):
-                    free |= {seat} & owing.holds.keys()
+                case pacing.Resting(reason=reason, until=until):
+                    if reason == "quiet":
+                        free |= {seat} & owing.holds.keys()
+                    else:
+                        waiting[seat] = reason, None
                     pause = min(pause, (until or now + pause) - now)
         await self._remember_holds(waiting, free, owing.holds)
         return max(pause, 0.01)
@@ -217,7 +226,7 @@ class Pump:
     async def _deliver_and_note(self, seat: Seat) -> None:
         kept = await self._deliver(seat, False)
         if isinstance(kept, Held):
-            await self._remember_holds({seat.id: kept})
+            await self._remember_holds({seat.id: (kept.reason, kept.detail)})
 
     async def _deliver(self, seat: Seat, forced: bool) -> Kept:
         """One delivery; nobody else delivers to this seat meanwhile."""
@@ -247,27 +256,26 @@ class Pump:
 
     async def _remember_holds(
         self,
-        waiting: Mapping[SeatId, Held],
+        waiting: Mapping[SeatId, Reason],
         free: Iterable[SeatId] = (),
         known: Mapping[SeatId, HoldRecord] | None = None,
     ) -> None:
         news = {
-            seat: held
-            for seat, held in waiting.items()
-            if known is None or _differs(known.get(seat), held)
+            seat: reason
+            for seat, reason in waiting.items()
+            if known is None or _differs(known.get(seat), reason)
         }
         free = [seat for seat in free if seat not in waiting]
         if news or free:
             await self._database.write(_store_holds, news, free)
 
 
-def _differs(known: HoldRecord | None, held: Held) -> bool:
-    return known is None or (known.reason, known.detail) != (held.reason, held.detail)
+def _differs(known: HoldRecord | None, reason: Reason) -> bool:
+    return known is None or (known.reason, known.detail) != reason
 
 
-def _store_holds(tx: Transaction, news: Mapping[SeatId, Held], free: Iterable[SeatId]) -> None:
+def _store_holds(tx: Transaction, news: Mapping[SeatId, Reason], free: Iterable[SeatId]) -> None:
     for seat in free:
         table.release(tx, seat)
-    for seat, held in news.items():
-        reason: Hold = held.reason
-        table.hold(tx, seat, reason, held.detail)
+    for seat, (reason, detail) in news.items():
+        table.hold(tx, seat, reason, detail)

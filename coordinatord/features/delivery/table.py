@@ -123,6 +123,9 @@ def give_up_in_hand(tx: Transaction) -> int:
     left = in_hand(tx)
     for attempt in left:
         reach(tx, attempt.id, "uncertain", f"the daemon ended while this was {attempt.stage}")
+    # also where the attempt itself cannot be read: what it named must not seem to be in hand for ever
+    marks = ", ".join(f"'{stage}'" for stage in sorted(OPEN))
+    tx.run(f"UPDATE told SET stage = 'uncertain', at = ? WHERE stage IN ({marks})", tx.now)
     return len(left)
 
 

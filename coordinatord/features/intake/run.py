@@ -5,7 +5,7 @@ Subscribe, then snapshot, then look again at what an event names (herdr-protocol
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import anyio
 import anyio.abc
@@ -72,8 +72,12 @@ class Intake:
                 ) as pause:
                     await self._news.wait()
                     await self._clock.sleep(SETTLE_S)
-                self._around = self._around or pause.cancelled_caught
+                quiet = pause.cancelled_caught and not self._around
+                self._around = self._around or quiet
+                before = dict(self._lookout.sightings.panes)
                 await self._look()
+                if quiet:
+                    self._count_missed(before)
 
     async def _listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._terminal.run(self._hear, task_status=task_status)
@@ -100,6 +104,17 @@ class Intake:
         else:
             await self._look_at(panes)
         await self._watch()
+
+    def _count_missed(self, before: Mapping[PaneId, Sighting]) -> None:
+        """What the backstop's snapshot shows and no event announced was lost on the way."""
+        after = self._lookout.sightings.panes
+        if self._lookout.sightings.connected:
+            changed = [
+                pane
+                for pane in before.keys() | after.keys()
+                if _told(before, pane) != _told(after, pane)
+            ]
+            self._terminal.missed(len(changed))
 
     async def _look_at(self, panes: set[PaneId]) -> None:
         async with anyio.create_task_group() as group:
@@ -130,6 +145,12 @@ class Intake:
         panes = self._lookout.sightings.panes
         found = (find_pane(seat, panes) for seat in seats)
         self._terminal.watch(frozenset(seen.pane for seen in found if isinstance(seen, Sighting)))
+
+
+def _told(panes: Mapping[PaneId, Sighting], pane: PaneId) -> tuple[str, str] | None:
+    """The part of a sighting that events announce."""
+    seen = panes.get(pane)
+    return None if seen is None else (seen.terminal_id, seen.status)
 
 
 def _refresh(tx: Transaction, seat: Seat, seen: Sighting, shell: ProcessId | None) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from coordinatord.features.obligations.records import Obligation, Owed
-from coordinatord.store.database import View
+
+if TYPE_CHECKING:
+    from coordinatord.store.database import View
 
 
 class Source(Protocol):

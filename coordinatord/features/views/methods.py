@@ -20,7 +20,7 @@ from coordinatord.features.panes.records import Caller
 from coordinatord.features.questions import table as questions
 from coordinatord.features.questions.records import Answered
 from coordinatord.features.reports import table as reports
-from coordinatord.features.tasks.table import TASKS
+from coordinatord.features.tasks.table import TASKS, task_named
 from coordinatord.features.views import sentence
 from coordinatord.features.views.records import AnyRecord, Connection, Inbox, InboxItem, Status, Why
 from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus, ShowRecord
@@ -67,7 +67,7 @@ class ViewMethods:
 
     def inbox(self, view: View, caller: Caller, request: ReadInbox) -> Inbox:
         """What a seat owes, with the texts to read."""
-        seat = SeatId(request.seat) if request.seat else caller.seat
+        seat = caller.seat if request.seat is None else _seat_named(view, request.seat)
         if seat == OPERATOR:
             seat = COORDINATOR
         owed = self._sources.owed_to(view, self._wall(), seat)
@@ -142,6 +142,7 @@ class ViewMethods:
         hold = holds.get(first.to)
         state = pacing.classify(told.get(first.id))
         waiting = state in ("pending", "not-delivered", "stalled")
+        held = hold.reason if hold and waiting else sentence.OWN_REASONS.get(state)
         sentences = [
             sentence.of_debt(item, told.get(item.id), holds.get(item.to), now) for item in mine
         ]
@@ -149,7 +150,7 @@ class ViewMethods:
             id=name,
             sentence=" ".join(sentences),
             state=state,
-            held=hold.reason if hold and waiting else None,
+            held=held,
             since=first.since,
             attempts=attempts,
         )
@@ -187,6 +188,24 @@ class ViewMethods:
             state=pacing.classify(told),
             settling=self._sources.of(item).settling(item),
         )
+
+
+def _seat_named(view: View, name: str) -> SeatId:
+    """A seat that exists, or could be addressed.
+
+    Raises:
+        Refused: ``unknown-seat``; for a worker's seat what `task_named` raises.
+    """
+    role, _, of = name.partition(":")
+    if role == "worker":
+        return ids.worker_of(task_named(view, of).id)
+    if name in (COORDINATOR, OPERATOR) or seats.seat_or_none(view, SeatId(name)) is not None:
+        return SeatId(name)
+    raise Refused(
+        "unknown-seat",
+        f"There is no seat {name!r:.80}.",
+        "Seats are coordinator, worker:TASK, peer:TERMINAL.",
+    )
 
 
 def _attempts(view: View, item: Obligation) -> list[Attempt]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from coordinatord.features.delivery.pacing import classify
-from coordinatord.features.delivery.records import Attempt, HoldRecord, Told
+from coordinatord.features.delivery.pacing import Class, classify
+from coordinatord.features.delivery.records import Attempt, Hold, HoldRecord, Told
 from coordinatord.features.obligations.records import Obligation
 
-HELD: Final[dict[str, str]] = {
+HELD: Final[dict[Hold, str]] = {
     "busy": "its agent is working",
     "blocked": "its agent waits for a person's answer",
     "draft": "somebody's draft stands in its composer",
@@ -32,6 +32,13 @@ HELD: Final[dict[str, str]] = {
     "host-protocol": "the terminal host speaks an unknown protocol",
 }
 """Hold reasons in words, to follow "… waits: "."""
+
+OWN_REASONS: Final[dict[Class, Hold]] = {
+    "not-delivered": "pacing",
+    "stalled": "stalled",
+    "uncertain": "uncertain",
+}
+"""Why a thing waits that was tried before, where nothing about its seat holds it."""
 
 
 def ago(seconds: float) -> str:
@@ -58,7 +65,7 @@ def of_debt(item: Obligation, told: Told | None, hold: HoldRecord | None, now: f
         case "uncertain":
             return f"Waiting {age}: {item.to} may have been told; {HELD['uncertain']}."
         case _:
-            why = _held(hold) if hold else "it is next to be told"
+            why = _held(hold) if hold else _unheld(told)
             return f"Waiting {age} for {item.to}: {why}."
 
 
@@ -67,6 +74,11 @@ def of_attempt(attempt: Attempt) -> str:
     first, last = attempt.trail[0], attempt.trail[-1]
     took = f" {last.at - first.at:.1f} s later" if last is not first else ""
     return f"{attempt.seat} was told about {', '.join(attempt.records)}: {last.stage}{took} ({last.evidence})."
+
+
+def _unheld(told: Told | None) -> str:
+    own = OWN_REASONS.get(classify(told))
+    return HELD[own] if own else "it is next to be told"
 
 
 def _held(hold: HoldRecord) -> str:
