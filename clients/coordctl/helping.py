@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import textwrap
 
-from coordctl import own, table
-from coordctl.failures import Failure, usage
-from coordctl.parsing import flag_of
+from coordctl import mistakes, own, table
+from coordctl.failures import usage
+from coordctl.parsing import (
+    GLOBAL,
+    HelpWanted,
+    VersionWanted,
+    all_words,
+    flag_of,
+    specification,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +30,45 @@ _EVERYWHERE: Final = (
     ("--version", "Print the version."),
     ("-h, --help", "Print this help."),
 )
+
+
+EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
+    "": (
+        "coordctl up",
+        "coordctl pane open --label worker --agent claude",
+        "coordctl inbox",
+        "coordctl why q-9f3t8b2c",
+    ),
+    "up": ("coordctl up", "coordctl up --terminal embedded"),
+    "down": ("coordctl down", "coordctl down --panes"),
+    "init": ("coordctl init", "coordctl init --role coordinator --reclaim"),
+    "task new": (
+        "coordctl task new 'Speed up the import' --worker-pane w1:p2",
+        "coordctl task new 'Speed up the import' --brief-file brief.md",
+    ),
+    "ask": (
+        "coordctl ask --task t-1h6v5w0z 'Which port?'",
+        "coordctl ask --task t-1h6v5w0z - < question.md",
+        "coordctl ask --task t-1h6v5w0z -- '-v or -q?'",
+    ),
+    "answer": ("coordctl answer q-9f3t8b2c 'Port 8080.'",),
+    "report": ("coordctl report --task t-1h6v5w0z --outcome completed 'Done, with tests.'",),
+    "verify": ("coordctl verify t-1h6v5w0z --candidate $(git rev-parse HEAD) --result pass",),
+    "send": (
+        "coordctl send worker:t-1h6v5w0z 'The branch moved; please rebase.'",
+        "coordctl send w1:p2 --expires 30m -",
+    ),
+    "watch": ("coordctl watch", "coordctl watch --json --since 0"),
+    "pane open": (
+        "coordctl pane open --label tests -- pytest -q",
+        "coordctl pane open --split w1:p2 right --agent codex",
+    ),
+    "completion": (
+        "coordctl completion bash > ~/.local/share/bash-completion/completions/coordctl",
+        "coordctl completion zsh > ~/.zfunc/_coordctl",
+        "coordctl completion fish > ~/.config/fish/completions/coordctl.fish",
+    ),
+}
 
 
 def of_all(commands: Mapping[str, dict[str, Any]] | None = None) -> str:
@@ -54,7 +99,7 @@ def of_group(group: str, commands: Iterable[str]) -> str:
             f"usage: coordctl {group} COMMAND [options]",
             "",
             "commands:",
-            *_rows((words, _first_sentence(_spec(words)["help"])) for words in commands),
+            *_rows((words, _first_sentence(specification(words)["help"])) for words in commands),
             "",
             f"More about one: coordctl {group} COMMAND --help",
         )
@@ -72,7 +117,7 @@ def of_command(words: str, spec: dict[str, Any]) -> str:
             *_fields(spec),
             "options, with every command:",
             *_rows(_EVERYWHERE),
-            *(("", *_examples(words)) if words in own.EXAMPLES else ()),
+            *(("", *_examples(words)) if words in EXAMPLES else ()),
         )
     ).rstrip()
 
@@ -93,29 +138,29 @@ def usage_line(words: str, spec: dict[str, Any]) -> str:
     return " ".join(parts)
 
 
-def unknown(typed: str, known: Iterable[str]) -> Failure:
-    """The failure for a command that does not exist, with the nearest one that does."""
-    near = difflib.get_close_matches(typed, known, n=1)
-    hint = f"Did you mean: coordctl {near[0]}" if near else "See coordctl --help"
-    return usage(f"There is no command {typed!r}.", hint)
+def no_command(before: list[str], rest: list[str]) -> Exception:
+    """What to say where no command was typed: the version, help, or what was meant."""
+    if "--version" in before:
+        return VersionWanted()
+    asked = "--help" in before or "-h" in before
+    if rest[:1] == ["help"]:
+        asked, rest = True, rest[1:]
+    if not rest:
+        return _nothing_typed(before, asked)
+    typed = [each for each in rest if not each.startswith("-")]
+    words = " ".join(typed)
+    if words in all_words():
+        return HelpWanted(of_command(words, specification(words)))
+    inside = [each for each in all_words() if each.startswith(f"{rest[0]} ")]
+    if inside and len(typed) == 1:
+        return HelpWanted(of_group(rest[0], inside), asked=asked or len(rest) > 1)
+    return mistakes.command(" ".join(rest[:2] if inside else rest[:1]))
 
 
-def unknown_flag(words: str, spec: dict[str, Any], typed: str) -> Failure:
-    """The failure for a flag that the command does not have."""
-    known = [flag_of(name) for name in spec["fields"] if name not in spec.get("positional", ())]
-    near = difflib.get_close_matches(typed.partition("=")[0], known, n=1)
-    if near:
-        hint = f"Did you mean: {near[0]}"
-    elif spec.get("text") or spec.get("rest"):
-        hint = "Put a text that begins with a dash after --"
-    else:
-        hint = f"See coordctl {words} --help"
-    return usage(f"{words} has no option {typed!r}.", hint)
-
-
-def _spec(words: str) -> dict[str, Any]:
-    found: dict[str, Any] = table.COMMANDS.get(words) or own.COMMANDS[words]
-    return found
+def _nothing_typed(before: list[str], asked: bool) -> Exception:
+    if before and before[-1].startswith("-") and before[-1] not in GLOBAL:
+        return usage(f"There is no option {before[-1]}.", "See coordctl --help")
+    return HelpWanted(of_all(), asked=asked)
 
 
 def _first_sentence(text: str) -> str:
@@ -169,7 +214,7 @@ def _positional(name: str, spec: dict[str, Any]) -> str:
 
 def _examples(words: str) -> Iterator[str]:
     yield "examples:"
-    yield from (f"  {line}" for line in own.EXAMPLES[words])
+    yield from (f"  {line}" for line in EXAMPLES[words])
     yield ""
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SILENCE_S: Final = 15.0
 """Longest wait in seconds for the next byte before the daemon counts as not answering."""
-_BACK_S: Final = 3.0
+BACK_S: Final = 3.0
 """How long in seconds to look for a daemon that just went away, where none may be started."""
 _PAUSE_S: Final = 0.02
 _LONGEST_ANSWER: Final = 64 << 20
@@ -100,7 +100,7 @@ class Connection:
         try:
             self._stream.sendall(lines.encode())
         except TimeoutError:
-            raise _silent() from None
+            raise _absent().silent() from None
         except OSError:
             pass  # what the daemon said before it closed is still to be read
 
@@ -132,16 +132,10 @@ class Connection:
                 return message.get("result")
         raise Lost
 
-    def wait_closed(self, limit_s: float) -> bool:
-        """Wait until the daemon closes its end; False if it has not within the limit (seconds)."""
-        self._silence_s = limit_s
-        try:
-            while True:
-                self._next_line()
-        except Lost:
-            return True
-        except Failure:
-            return False
+    def wait_closed(self) -> None:
+        """Read on until the daemon closes its end: then `Lost`."""
+        for _ in self.messages():
+            pass
 
     def _next_line(self) -> bytes:
         pieces = [self._held]
@@ -159,7 +153,7 @@ class Connection:
         try:
             piece = self._stream.recv(65536)
         except TimeoutError:
-            raise _silent() from None
+            raise _absent().silent() from None
         except OSError:
             raise Lost from None
         if not piece:
@@ -177,13 +171,15 @@ def call(target: Target, method: str, params: dict[str, Json]) -> Json:
         try:
             with connect(target, again=last) as connection:
                 connection.send(hello(target.environ), request(1, method, params))
-                return connection.answer_to(1)
+                try:
+                    return connection.answer_to(1)
+                except Failure as failure:
+                    if failure.reason != "stopping" or last:
+                        raise
+                    connection.wait_closed()  # the next one can start when this one is gone
         except Lost:
             pass
-        except Failure as failure:
-            if failure.reason != "stopping" or last or not target.may_start:
-                raise
-    raise _lost_twice("key" in params)
+    raise _absent().lost_twice("key" in params)
 
 
 def request(number: int, method: str, params: dict[str, Json]) -> dict[str, Json]:
@@ -214,35 +210,12 @@ def connect(target: Target, *, again: bool = False) -> Connection:
     deadline = time.monotonic() + SILENCE_S
     stream = _try_paths(target.paths, deadline)
     if stream is None and target.may_start:
-        stream = _start(target, deadline)
+        stream = _absent().start(target, lambda: _try_paths(target.paths, deadline), deadline)
     elif stream is None and again:
-        stream = _try_for(target, time.monotonic() + _BACK_S)
+        stream = _absent().wait(lambda: _try_paths(target.paths, deadline))
     if stream is None:
-        raise _nobody(target)
+        raise _absent().nobody(target)
     return Connection(stream)
-
-
-def _start(target: Target, deadline: float) -> socket.socket:
-    from coordinatord.starting import PAUSE_S, Start  # the rare path: it imports subprocess
-
-    workspace = target.address.workspace
-    assert workspace is not None
-    begun = Start(workspace, target.environ, target.flags)
-    while time.monotonic() < deadline and not begun.failed:
-        stream = _try_paths(target.paths, deadline)
-        if stream is not None:
-            return stream
-        time.sleep(PAUSE_S)
-    raise Failure("no-daemon", begun.sentence, begun.hint)
-
-
-def _try_for(target: Target, deadline: float) -> socket.socket | None:
-    while time.monotonic() < deadline:
-        stream = _try_paths(target.paths, deadline)
-        if stream is not None:
-            return stream
-        time.sleep(_PAUSE_S)
-    return None
 
 
 def _try_paths(paths: tuple[str, ...], deadline: float) -> socket.socket | None:
@@ -263,61 +236,23 @@ def _try(path: str, deadline: float) -> socket.socket | None:
             break
         except BlockingIOError:  # its queue is full: it is there, and slow or stopped
             if time.monotonic() > deadline:
-                raise _silent() from None
+                raise _absent().silent() from None
             time.sleep(_PAUSE_S)
         except TimeoutError:
-            raise _silent() from None
+            raise _absent().silent() from None
         except (OSError, ValueError) as error:
             stream.close()
             if isinstance(error, PermissionError):
-                raise _forbidden(path) from None
+                raise _absent().forbidden(path) from None
             return None
-    _check_server(stream, path)
-    return stream
-
-
-def _check_server(stream: socket.socket, path: str) -> None:
-    """Another user's process behind our socket's path must not read what we say."""
     uid = locate.peer_uid(stream)
     if uid is not None and uid != os.geteuid():
         stream.close()
-        raise Failure(
-            "folder-unsafe",
-            f"The process that listens at {path} belongs to another user (uid {uid}).",
-            "Remove the socket, or name the right one with --socket.",
-        )
+        raise _absent().foreign(path, uid)
+    return stream
 
 
-def _silent() -> Failure:
-    return Failure(
-        "no-daemon",
-        f"The daemon does not answer: {SILENCE_S:.0f} s of silence.",
-        "It may be stopped or overloaded; its pid stands in .coordinatord/lock",
-        unanswered=True,
-    )
+def _absent() -> Any:
+    from coordctl import absent
 
-
-def _forbidden(path: str) -> Failure:
-    return Failure("folder-unsafe", f"{path} may not be connected to.", "Check its owner and mode.")
-
-
-def _lost_twice(mutation: bool) -> Failure:
-    if mutation:
-        return Failure(
-            "uncertain",
-            "The daemon went away twice before it answered: the request may have been done.",
-            "Repeat it with the same --key, or look first: coordctl inbox",
-        )
-    return Failure("no-daemon", "The daemon went away twice before it answered.", "Try again.")
-
-
-def _nobody(target: Target) -> Failure:
-    workspace = target.address.workspace
-    if workspace is None:
-        hint = "Nothing is started for a socket that is named. Check --socket, COORDINATORD_SOCKET."
-    elif locate.service_managed(workspace, target.environ):
-        unit = f"coordinatord@{workspace.instance}"
-        hint = f"A service manager starts it: systemctl --user start {unit}"
-    else:
-        hint = "Start it: coordctl up"
-    return Failure("no-daemon", f"No daemon answers at {target.paths[-1]}.", hint)
+    return absent

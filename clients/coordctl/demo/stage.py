@@ -51,18 +51,32 @@ class Actor:
 class Stage:
     """A temporary workspace with a daemon and an embedded pane host of its own."""
 
-    def __init__(self, terminal: str = "embedded") -> None:
-        self.root = Path(tempfile.mkdtemp(prefix="coord-demo-"))
+    def __init__(self, terminal: str = "embedded", root: Path | None = None) -> None:
+        self.root = root or Path(tempfile.mkdtemp(prefix="coord-demo-"))
         self.props = self.root / "props"
-        self.props.mkdir()
-        self._environ = {
+        self.props.mkdir(exist_ok=True)
+        self.environ = {
             name: value
             for name, value in os.environ.items()
             if not name.startswith(("COORDINATORD_", "HERDR_"))
         }
+        # panes start a plain shell: what a person's own start-up files do is no part of the story
+        self.environ |= {"SHELL": "/bin/sh", "HOME": str(self.props)}
         self._terminal = terminal
-        locate.make(locate.Workspace(str(self.root), self._environ))
+        locate.make(locate.Workspace(str(self.root), self.environ))
         self._up = False
+
+    @classmethod
+    def at(cls, root: Path) -> Stage:
+        """The stage around a workspace that exists."""
+        stage = cls(root=root)
+        stage._up = True
+        return stage
+
+    @staticmethod
+    def gone(pid: int) -> bool:
+        """Has this process ended?"""
+        return not _lives(pid)
 
     def call(self, method: str, **params: Any) -> Any:
         """One request as the operator; a daemon is started if none answers.
@@ -70,7 +84,7 @@ class Stage:
         Raises:
             Failure: what the daemon or the transport refused.
         """
-        target = transport.Target(self._environ, directory=str(self.root))
+        target = transport.Target(self.environ, directory=str(self.root))
         target.flags = ("--terminal", self._terminal)
         self._up = True
         return transport.call(target, method, params)
@@ -115,11 +129,11 @@ class Stage:
 
     def journal(self, since: int = 0) -> list[dict[str, Any]]:
         """Every journal line after a cursor."""
-        target = transport.Target(self._environ, directory=str(self.root))
+        target = transport.Target(self.environ, directory=str(self.root))
         lines: list[dict[str, Any]] = []
         with transport.connect(target) as connection:
             connection.send(
-                transport.hello(self._environ),
+                transport.hello(self.environ),
                 transport.request(1, "watch.subscribe", {"since": since}),
             )
             last = None
