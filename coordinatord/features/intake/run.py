@@ -67,17 +67,26 @@ class Intake:
             group.start_soon(self._keep_watch)
             task_status.started()
             while True:
-                with anyio.move_on_after(
-                    self._backstop(len(self._lookout.sightings.panes))
-                ) as pause:
-                    await self._news.wait()
-                    await self._clock.sleep(SETTLE_S)
-                quiet = pause.cancelled_caught and not self._around
+                await self._wait()
+                quiet = not self._news.is_set()
                 self._around = self._around or quiet
                 before = dict(self._lookout.sightings.panes)
                 await self._look()
                 if quiet:
                     self._count_missed(before)
+
+    async def _wait(self) -> None:
+        """Until there is news, gathered for a moment, or the backstop is due."""
+        async with anyio.create_task_group() as group:
+
+            async def hear() -> None:
+                await self._news.wait()
+                await self._clock.sleep(SETTLE_S)
+                group.cancel_scope.cancel()
+
+            group.start_soon(hear)
+            await self._clock.sleep(self._backstop(len(self._lookout.sightings.panes)))
+            group.cancel_scope.cancel()
 
     async def _listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._terminal.run(self._hear, task_status=task_status)

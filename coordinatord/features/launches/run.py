@@ -22,8 +22,9 @@ from coordinatord.kinds import AgentKind
 from coordinatord.store.database import Database
 from coordinatord.terminals.port import Sighting
 
-READY_WITHIN_S: Final = 15.0
-"""How long a new shell may take to stand at its prompt; rc files run programs in front (H#3208)."""
+READY_WITHIN_S: Final = 12.0
+"""How long a new shell may take to stand at its prompt: its start-up files run programs in front
+(H#3208). Below the 15 s of silence after which clients give up."""
 
 AGENT_WITHIN_S: Final = 30.0
 LOOK_EVERY_S: Final = 0.1
@@ -166,8 +167,11 @@ class Launcher:
 
     async def _start(self, seen: Sighting, request: OpenPane, digest: str) -> None:
         if not await self._prompt_stands(seen):
-            raise Uncertain(
-                f"the shell in {seen.pane} did not come to its prompt within {READY_WITHIN_S:.0f} s"
+            raise Refused(
+                "not-typed",
+                f"The shell in {seen.pane} still runs its start-up files after {READY_WITHIN_S:.0f} s;"
+                " the pane is open and nothing was typed.",
+                f"Type it yourself once the prompt stands: coordctl pane send {seen.pane} --enter TEXT",
             )
         if not await self._database.write(table.about_to_type, digest):
             return
