@@ -90,9 +90,7 @@ async def test_a_caller_is_the_seat_it_can_prove(tmp_path: Path) -> None:
     async with living(tmp_path) as house:
         boss, worker, task = await staffed(house)
         stranger = house.host.add_pane()
-        seats = [
-            (await house.call(WhoAmI(), pane)).id for pane in (boss, worker, stranger, None)
-        ]
+        seats = [(await house.call(WhoAmI(), pane)).id for pane in (boss, worker, stranger, None)]
         terminal = house.host.panes[stranger].terminal_id
         assert seats == ["coordinator", f"worker:{task}", f"peer:{terminal}", "operator"]
         claim = await house.claim_link(worker)
