@@ -7,23 +7,12 @@ from pathlib import Path
 import pytest
 
 from coordinatord.errors import Refused
-from coordinatord.features.delivery.requests import InitSeat
 from coordinatord.features.panes.requests import WhoAmI
 from coordinatord.features.questions.requests import AnswerQuestion, AskQuestion, ResolveQuestion
 from coordinatord.features.reports.requests import FileReport, RecordVerification
-from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus
-from coordinatord.ids import PaneId
-from tests.house import House, living
-
-
-async def staffed(house: House) -> tuple[PaneId, PaneId, str]:
-    """A coordinator, a worker and a task."""
-    boss, worker = house.host.add_agent(), house.host.add_agent()
-    await house.until(lambda: worker in house.parts.sightings.panes)
-    await house.call(InitSeat(), boss)
-    task = await house.call(NewTask(title="one", worker_pane=worker), boss)
-    return boss, worker, task.id
+from tests.features.staff import staffed
+from tests.house import living
 
 
 async def test_a_question_is_held_while_the_coordinator_works_and_told_once_at_idle(
@@ -62,7 +51,7 @@ async def test_a_question_is_held_while_the_coordinator_works_and_told_once_at_i
 async def test_an_answer_is_told_to_the_worker_and_stays_owed_until_it_is_applied(
     tmp_path: Path,
 ) -> None:
-    """C-16, C-17, C-20: the worker cannot answer; told changes nothing; verify closes the report."""
+    """C-16, C-17, C-20: the worker cannot answer; told settles nothing; verifying does."""
     async with living(tmp_path) as house:
         boss, worker, task = await staffed(house)
         question = await house.call(AskQuestion(task=task, text="Which port?"), worker)

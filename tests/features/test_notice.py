@@ -59,7 +59,7 @@ paths = st.one_of(st.none(), st.text(min_size=1, max_size=200).map("/".__add__))
 def test_a_notice_is_safe_to_type(
     items: list[Obligation], withheld: int, path: str | None, on_path: bool
 ) -> None:
-    """C-5, T-20: one line of bounded length; nothing in it acts in a composer, nothing is cut off."""
+    """C-5, T-20: one line, bounded and whole; nothing in it acts in a composer."""
     wanted = choose(items, withheld, phrase)
     text = compose(ATTEMPT, wanted, phrase, spelling(path, on_path))
     assert len(text) <= LONGEST
