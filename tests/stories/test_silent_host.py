@@ -35,6 +35,8 @@ def test_messages_arrive_within_the_backstop_when_no_event_ever_comes(
         other.until(
             "it is held", lambda: other.call("record.why", id=message).get("held") == "busy"
         )
+        # the new seat's subscription brings one more snapshot; then only the backstop is left
+        other.until("the renewed stream is up", lambda: _age(other) > 2)
         agent.order("rest")
         other.until("it arrived", lambda: message in told.named(agent), 15)
         assert other.call("daemon.status")["terminal"]["events_seen"] == 0
