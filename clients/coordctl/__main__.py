@@ -37,7 +37,7 @@ def main() -> NoReturn:
         except BrokenPipeError:
             pass  # whoever read it has read enough
         except OSError as error:
-            status = status or _cannot_write(error)
+            status = status or tell(_as_failure(error), as_json=False)
     os._exit(status)
 
 
@@ -58,6 +58,8 @@ def run(arguments: list[str]) -> int:
         return tell(_as_failure(error), as_json=as_json)
     except BrokenPipeError:
         return 0
+    except OSError as error:  # a full disk behind standard output, mostly
+        return tell(_as_failure(error), as_json=as_json)
     except KeyboardInterrupt:
         return INTERRUPTED
 
@@ -101,15 +103,12 @@ def read_text(path: str) -> str:
         ) from None
 
 
-def _as_failure(error: Failure | Misplaced) -> Failure:
+def _as_failure(error: Failure | Misplaced | OSError) -> Failure:
     if isinstance(error, Failure):
         return error
+    if isinstance(error, OSError):
+        return Failure("internal", f"{error.filename or 'Standard output'}: {error.strerror}.")
     return Failure(error.reason, error.message, error.hint)
-
-
-def _cannot_write(error: OSError) -> int:
-    sys.stderr.write(f"coordctl: The answer cannot be written: {error.strerror}.\n")
-    return 1
 
 
 def _occupy_standard_streams() -> None:

@@ -5,6 +5,7 @@ Text from agents is shown, never obeyed: control characters in it are made visib
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -254,6 +255,10 @@ def _pane_read(result: Record, now: float) -> str:
     return visible(result["text"].rstrip("\n"), lines=True)
 
 
+def _document(result: Any, now: float) -> str:
+    return json.dumps(result, indent=2, ensure_ascii=False)
+
+
 def _line_of(template: str) -> Callable[[Record, float], str]:
     return lambda result, now: visible(template.format_map(result))
 
@@ -265,6 +270,7 @@ _RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
     "up": _status,
     "pane list": _pane_list,
     "pane read": _pane_read,
+    "discover": _document,
     "pane open": _line_of("{pane_id} is open."),
     "task new": _line_of("{id} is recorded: {title}"),
     "ask": _line_of("{id} is open. Where it stands: coordctl why {id}"),

@@ -73,7 +73,7 @@ class Target:
 class Connection:
     """One connection to a daemon: requests out, messages in."""
 
-    def __init__(self, stream: socket.socket, silence_s: float | None = SILENCE_S) -> None:
+    def __init__(self, stream: socket.socket, silence_s: float | None) -> None:
         self._stream = stream
         self._silence_s = silence_s
         self._held = b""
@@ -215,7 +215,7 @@ def connect(target: Target, *, again: bool = False) -> Connection:
         stream = _absent().wait(lambda: _try_paths(target.paths, deadline))
     if stream is None:
         raise _absent().nobody(target)
-    return Connection(stream)
+    return Connection(stream, SILENCE_S)
 
 
 def _try_paths(paths: tuple[str, ...], deadline: float) -> socket.socket | None:
@@ -229,6 +229,17 @@ def _try_paths(paths: tuple[str, ...], deadline: float) -> socket.socket | None:
 def _try(path: str, deadline: float) -> socket.socket | None:
     """A checked connection, or None if nothing listens there."""
     stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if _connected(stream, path, deadline):
+            return stream
+    except BaseException:
+        stream.close()
+        raise
+    stream.close()
+    return None
+
+
+def _connected(stream: socket.socket, path: str, deadline: float) -> bool:
     stream.settimeout(max(deadline - time.monotonic(), 0.001))
     while True:
         try:
@@ -240,16 +251,14 @@ def _try(path: str, deadline: float) -> socket.socket | None:
             time.sleep(_PAUSE_S)
         except TimeoutError:
             raise _absent().silent() from None
-        except (OSError, ValueError) as error:
-            stream.close()
-            if isinstance(error, PermissionError):
-                raise _absent().forbidden(path) from None
-            return None
+        except PermissionError:
+            raise _absent().forbidden(path) from None
+        except (OSError, ValueError):
+            return False
     uid = locate.peer_uid(stream)
     if uid is not None and uid != os.geteuid():
-        stream.close()
         raise _absent().foreign(path, uid)
-    return stream
+    return True
 
 
 def _absent() -> Any:

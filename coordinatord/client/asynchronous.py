@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Final, TypeVar
 
 import anyio
+from anyio import to_thread
 from anyio.abc import SocketAttribute, TaskGroup, UNIXSocketStream
 
 from coordinatord import locate
@@ -45,7 +46,7 @@ async def connect(
     Raises:
         NoDaemon: there is no workspace.
     """
-    target = calls.target(socket, directory, environ, client, start)
+    target = await to_thread.run_sync(calls.target, socket, directory, environ, client, start)
     async with anyio.create_task_group() as tasks:
         made = Client(target, tasks)
         try:
@@ -213,17 +214,18 @@ async def _open(target: Target) -> UNIXSocketStream:
 async def _start(target: Target) -> UNIXSocketStream:
     workspace = target.address.workspace
     assert workspace is not None
-    begun = Start(workspace, target.environ)
-    while not begun.failed:
+    begun = await to_thread.run_sync(Start, workspace, target.environ)
+    while not await to_thread.run_sync(lambda: begun.failed):
         stream = await _try(target)
         if stream is not None:
             return stream
         await anyio.sleep(PAUSE_S)
-    raise calls.NoDaemon("no-daemon", begun.sentence, begun.hint)
+    sentence = await to_thread.run_sync(lambda: begun.sentence)
+    raise calls.NoDaemon("no-daemon", sentence, begun.hint)
 
 
 async def _try(target: Target) -> UNIXSocketStream | None:
-    for path in target.paths:
+    for path in await to_thread.run_sync(lambda: target.paths):
         try:
             stream = await anyio.connect_unix(path)
         except (OSError, ValueError):
