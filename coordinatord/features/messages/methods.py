@@ -9,11 +9,12 @@ from coordinatord.features.messages import table
 from coordinatord.features.messages.records import Message
 from coordinatord.features.messages.requests import AckMessage, SendMessage
 from coordinatord.features.panes import table as seats
-from coordinatord.features.panes.methods import occupant_in, seat_in
+from coordinatord.features.panes.methods import occupant_in
+from coordinatord.features.panes.proof import seat_of
 from coordinatord.features.panes.records import Caller
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.tasks.table import active_task
-from coordinatord.ids import COORDINATOR, PaneId, SeatId, is_pane, peer_of
+from coordinatord.ids import COORDINATOR, SeatId, is_pane, peer_of
 from coordinatord.store.database import Transaction
 from coordinatord.terminals.port import Occupant, Sighting
 
@@ -71,9 +72,8 @@ class MessageMethods:
 
     def _seat_of_pane(self, tx: Transaction, caller: Caller, found: Addressed) -> SeatId:
         """The seat whose occupant is there; a peer's seat is made if there is none."""
-        seen, panes = found.seen, dict[PaneId, Sighting](self._lookout.sightings.panes)
-        panes[seen.pane] = seen
-        seat = seat_in(seen, seats.all_seats(tx), panes)
+        seen = found.seen
+        seat = seat_of(seen, seats.all_seats(tx), found.occupant.shell)
         if seat is not None:
             return seat
         if seen.agent is None:

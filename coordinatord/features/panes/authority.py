@@ -54,7 +54,7 @@ def recipient_only(caller: Caller, recipient: SeatId, what: str) -> None:
     Raises:
         Refused: ``not-allowed``.
     """
-    if caller.seat not in (recipient, OPERATOR):
+    if recipient not in (caller.seat, *caller.also) and caller.seat != OPERATOR:
         raise _wrong_seat(f"Only {recipient} may {what}", caller)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from coordinatord.errors import PaneMissing, Refused, Unreachable
 from coordinatord.features.panes.judgement import Gone, Unseen, occupant_of
-from coordinatord.features.panes.proof import find_pane
+from coordinatord.features.panes.proof import seat_of
 from coordinatord.features.panes.records import (
     Caller,
     Identity,
     PaneReading,
     PaneRecord,
-    Seat,
 )
 from coordinatord.features.panes.requests import ClosePane, ListPanes, ReadPane, WhoAmI
 from coordinatord.features.panes.run_look import Lookout
@@ -33,8 +32,13 @@ class PaneMethods:
         if not await self._lookout.look_around():
             raise Unreachable(self._lookout.sightings.trouble or "it was asked for its panes")
         seats = await self._database.read(all_seats)
-        panes = self._lookout.sightings.panes
-        return Listing(items=[shown(seen, seat_in(seen, seats, panes)) for seen in panes.values()])
+        sightings = self._lookout.sightings
+        return Listing(
+            items=[
+                shown(seen, seat_of(seen, seats, sightings.shell(seen.terminal_id)))
+                for seen in sightings.panes.values()
+            ]
+        )
 
     async def read(self, caller: Caller, request: ReadPane) -> PaneReading:
         """Text of one pane."""
@@ -123,14 +127,6 @@ async def occupant_in(lookout: Lookout, name: str) -> tuple[Sighting, Occupant]:
             "Wait until the pane's shell is up, then try again.",
         )
     return seen, occupant_of(seen, foreground.shell)
-
-
-def seat_in(seen: Sighting, seats: list[Seat], panes: dict[PaneId, Sighting]) -> SeatId | None:
-    """The seat whose occupant is in this pane, role seats before peers."""
-    for seat in sorted(seats, key=lambda each: each.role == "developer"):
-        if find_pane(seat, panes) == seen:
-            return seat.id
-    return None
 
 
 def shown(seen: Sighting, seat: SeatId | None) -> PaneRecord:

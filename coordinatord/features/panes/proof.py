@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 import msgspec
 
 from coordinatord.features.panes.judgement import STANDS, Gone, judge
-from coordinatord.features.panes.records import Caller, Proof, Seat
+from coordinatord.features.panes.records import Caller, Outcome, Proof, Seat
 from coordinatord.ids import COORDINATOR, OPERATOR, PaneId, ProcessId, SeatId, peer_of
 from coordinatord.terminals.port import Sighting
 
@@ -63,14 +63,13 @@ def caller_of(
     if placed is None:
         return _outside(claimed)
     seen = placed.sighting
-    doubt: str | None = None
-    for seat in sorted(seats, key=_importance):
-        if not _might_be(seat, seen):
-            continue
-        outcome = judge(seat.occupant, seen, shell_of(seen.terminal_id))
-        if outcome in STANDS:
-            return _seated(seat, placed)
-        doubt = doubt or f"the pane's recorded occupant of {seat.id} is {outcome}"
+    here = judged_in(seen, seats, shell_of(seen.terminal_id))
+    standing = [seat for seat, outcome in here if outcome in STANDS]
+    if standing:
+        return _seated(standing, placed)
+    doubt = next(
+        (f"the recorded occupant of {seat.id} is {outcome}" for seat, outcome in here), None
+    )
     return Caller(
         seat=peer_of(seen.terminal_id),
         role="developer",
@@ -81,6 +80,24 @@ def caller_of(
     )
 
 
+def judged_in(
+    seen: Sighting, seats: Iterable[Seat], shell: ProcessId | None
+) -> list[tuple[Seat, Outcome]]:
+    """The seats that this pane may be, each with its judgement: the coordinator's, then those of tasks,
+    then peers', the newest first."""
+    return [
+        (seat, judge(seat.occupant, seen, shell))
+        for seat in sorted(seats, key=_importance)
+        if _might_be(seat, seen)
+    ]
+
+
+def seat_of(seen: Sighting, seats: Iterable[Seat], shell: ProcessId | None) -> SeatId | None:
+    """The seat whose recorded occupant is proven to be the one in this pane."""
+    here = judged_in(seen, seats, shell)
+    return next((seat.id for seat, outcome in here if outcome in STANDS), None)
+
+
 def _outside(claimed: PaneId | None) -> Caller:
     if claimed is None:
         return Caller(seat=OPERATOR, role="operator", proof="operator")
@@ -88,8 +105,8 @@ def _outside(claimed: PaneId | None) -> Caller:
     return Caller(seat=SeatId(f"pane:{claimed}"), role="developer", proof="claim", pane=claimed)
 
 
-def _seated(seat: Seat, placed: Placed) -> Caller:
-    seen = placed.sighting
+def _seated(standing: list[Seat], placed: Placed) -> Caller:
+    seat, seen = standing[0], placed.sighting
     return Caller(
         seat=seat.id,
         role=seat.role,
@@ -97,6 +114,7 @@ def _seated(seat: Seat, placed: Placed) -> Caller:
         task=seat.task,
         pane=seen.pane,
         terminal_id=seen.terminal_id,
+        also=tuple(other.id for other in standing[1:] if other.role == "developer"),
     )
 
 

@@ -53,6 +53,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     terminal_id: str | None = None
     doubt: str | None = None
     """Why the seat of a proven pane does not stand (its occupant is not the recorded one)."""
+    also: tuple[SeatId, ...] = ()
+    """Seats without a role under which the same occupant was addressed before it got this one."""
 
     @property
     def proven(self) -> bool:

@@ -70,7 +70,11 @@ class ViewMethods:
         seat = caller.seat if request.seat is None else _seat_named(view, request.seat)
         if seat == OPERATOR:
             seat = COORDINATOR
-        owed = self._sources.owed_to(view, self._wall(), seat)
+        seats_read = {seat} if request.seat else {seat, *caller.also}
+        everything = self._sources.owed(view, self._wall())
+        owed = msgspec.structs.replace(
+            everything, items=[item for item in everything.items if item.to in seats_read]
+        )
         told = self._told(view, owed)
         items = [self._inbox_item(view, item, told.get(item.id)) for item in owed.items]
         return Inbox(seat=seat, items=items, incomplete=bool(owed.unreadable))
