@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import random
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -24,6 +25,7 @@ from anyio.abc import TaskStatus
 
 from coordinatord.errors import PaneMissing, Unreachable
 from coordinatord.ids import PaneId
+from coordinatord.terminals.herdr.backend import HerdrTerminal
 from coordinatord.terminals.port import (
     HostWorkspace,
     LookAround,
@@ -134,7 +136,7 @@ class Truth:
                     if pane in records:
                         records[pane]["agent_status"] = data["agent_status"]
             case "pane_exited":
-                self._drop(lambda record: record["pane_id"] == pane)
+                self.drop(pane)
             case "pane_agent_detected" if pane in self.panes:
                 self._detected(pane, None if data.get("released") else data.get("agent"))
 
@@ -160,7 +162,7 @@ class Truth:
             if params["target"] in self.panes:
                 self._detected(params["target"], None)
         elif method == "pane.get" and code == "pane_not_found":
-            self._drop(lambda record: record["pane_id"] == params["pane_id"])
+            self.drop(params["pane_id"])
 
     def _replace(self, snapshot: Json) -> None:
         self.panes, self.agents, self.workspaces = {}, {}, {}
@@ -204,11 +206,15 @@ class Truth:
     def _closed(self, method: str, params: Json) -> None:
         match method:
             case "pane.close":
-                self._drop(lambda record: record["pane_id"] == params["pane_id"])
+                self.drop(params["pane_id"])
             case "tab.close":
                 self._drop(lambda record: record["tab_id"] == params["tab_id"])
             case "workspace.close":
                 self._drop(lambda record: record["workspace_id"] == params["workspace_id"])
+
+    def drop(self, pane: str) -> None:
+        """The pane is gone."""
+        self._drop(lambda record: record["pane_id"] == pane)
 
     def _drop(self, gone: Callable[[Json], bool]) -> None:
         for records in (self.panes, self.agents):
@@ -245,10 +251,16 @@ class ReplayHost:
         self.names = tape.names if tape is not None else {}
         self.due: tuple[Json, Json | None] | None = None
         """The recorded request that comes next, and its answer; None: the connection just ends."""
+        self.pool: list[tuple[Json, Json]] = []
+        """Recorded requests and answers that may be asked for in any order, each once."""
+        self.scripted: dict[str, list[bytes] | None] = {}
+        """What a method gets instead of an answer: pieces, then the end; None: nothing, ever."""
+        self.connections = 0
         self.requests: list[Json] = []
         self.strangers: list[Json] = []
         """Requests that neither the tape nor the truth could answer."""
         self.down = False
+        self.protocol = 20
         self.streams: dict[anyio.abc.SocketStream, list[Json]] = {}
         self._standing: dict[anyio.abc.SocketStream, anyio.CancelScope] = {}
         self.noise: list[str] = []
@@ -295,6 +307,7 @@ class ReplayHost:
 
     async def serve(self, stream: anyio.abc.SocketStream) -> None:
         """One connection: one line in, one line out, then the end; or a subscription."""
+        self.connections += 1
         async with stream:
             try:
                 line = await _line(stream)
@@ -304,6 +317,9 @@ class ReplayHost:
                 self.requests.append(request)
                 if request["method"] == "events.subscribe":
                     await self._subscribe(stream, request)
+                    return
+                if request["method"] in self.scripted:
+                    await _play(stream, self.scripted[request["method"]])
                     return
                 answer = self._answer(request)
                 if answer is not None:
@@ -330,20 +346,37 @@ class ReplayHost:
     def _answer(self, request: Json) -> Json | None:
         if self.due is not None and self._same(request, self.due[0]):
             return self.due[1]
-        match request["method"], request["params"]:
+        for pooled in self.pool:
+            if self._same(request, pooled[0]):
+                self.pool.remove(pooled)
+                self.truth.fold(pooled[0], pooled[1], self.names)
+                return pooled[1]
+        answer = self._read(request["method"], request["params"])
+        return answer if answer is not None else self._act(request)
+
+    def _read(self, method: str, params: Json) -> Json | None:
+        truth = self.truth
+        match method, params:
             case "ping", _:
-                return {"result": {"type": "pong", "version": "0.8.2", "protocol": 20}}
+                return {"result": {"type": "pong", "version": "0.8.2", "protocol": self.protocol}}
             case "session.snapshot", _:
-                return {"result": self.truth.snapshot()}
-            case "pane.get", {"pane_id": pane}:
-                pane = self.truth.aliases.get(pane, pane)
-                if pane in self.truth.panes:
-                    return {"result": {"type": "pane_info", "pane": self.truth.panes[pane]}}
+                return {"result": truth.snapshot()}
+            case "pane.get", {"pane_id": pane} if truth.aliases.get(pane, pane) in truth.panes:
+                found = truth.panes[truth.aliases.get(pane, pane)]
+                return {"result": {"type": "pane_info", "pane": found}}
+            case "agent.get", {"target": pane} if pane in truth.agents:
+                return {"result": {"type": "agent_info", "agent": truth.agents[pane]}}
+        return None
+
+    def _act(self, request: Json) -> Json | None:
+        match request["method"], request["params"]:
+            case _, {"pane_id": pane} if pane not in self.truth.panes:
                 return _refusal("pane_not_found")
-            case "agent.get", {"target": pane}:
-                if pane in self.truth.agents:
-                    return {"result": {"type": "agent_info", "agent": self.truth.agents[pane]}}
+            case _, {"target": pane} if pane not in self.truth.agents:
                 return _refusal("agent_not_found")
+            case "pane.close", {"pane_id": pane}:
+                self.truth.drop(pane)
+                return {"result": {"type": "ok"}}
         self.strangers.append(request)
         return None
 
@@ -457,6 +490,11 @@ class InstantClock:
         await anyio.lowlevel.checkpoint()
 
 
+def terminal_at(path: str, deadline: float = 5.0) -> HerdrTerminal:
+    """The client under test, with time that does not make it wait."""
+    return HerdrTerminal(path, deadline=deadline, source=random.Random(7), clock=InstantClock())
+
+
 @asynccontextmanager
 async def serving(truth: Truth, tape: Tape | None = None) -> AsyncIterator[ReplayHost]:
     """A replay host that listens while the block runs."""
@@ -467,6 +505,14 @@ async def serving(truth: Truth, tape: Tape | None = None) -> AsyncIterator[Repla
             group.start_soon(listener.serve, host.serve)
             yield host
             group.cancel_scope.cancel()
+
+
+async def _play(stream: anyio.abc.SocketStream, pieces: list[bytes] | None) -> None:
+    if pieces is None:
+        await anyio.sleep_forever()
+    for piece in pieces or ():
+        await stream.send(piece)
+        await anyio.lowlevel.checkpoint()
 
 
 async def _line(stream: anyio.abc.SocketStream) -> bytes:

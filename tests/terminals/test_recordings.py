@@ -4,7 +4,6 @@ with.
 
 from __future__ import annotations
 
-import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -18,7 +17,6 @@ from coordinatord.terminals.herdr.backend import HerdrTerminal
 from coordinatord.terminals.port import LookAt, Sighting, StreamDown
 from tests.terminals.replay import (
     NAMES,
-    InstantClock,
     Json,
     ReplayHost,
     Row,
@@ -26,6 +24,7 @@ from tests.terminals.replay import (
     Truth,
     View,
     serving,
+    terminal_at,
 )
 
 FIELDS = ("pane_id", "terminal_id", "workspace_id", "tab_id", "agent", "name", "agent_session")
@@ -39,10 +38,6 @@ TOLD = {"04-agent-lifecycle", "09-events", "11-move-tab"}
 """Recordings whose subscriptions announced every change of panes and occupants."""
 
 READS = ("pane.get", "agent.get", "session.snapshot")
-
-
-def terminal_at(path: str, deadline: float = 5.0) -> HerdrTerminal:
-    return HerdrTerminal(path, deadline=deadline, source=random.Random(7), clock=InstantClock())
 
 
 def test_all_recordings_are_here() -> None:

@@ -20,7 +20,7 @@ _QUEUE_FULL_PAUSE: Final = 0.01
 """Seconds until the next try while the host's accept queue is full."""
 
 
-class Lost(Exception):  # noqa: N818 - a fact, named like those of coordinatord.errors
+class Lost(Exception):
     """The connection ended, or never was."""
 
 
