@@ -52,16 +52,21 @@ def main() -> int:
         log.error("cannot serve: %s", problem)
         return 1
     try:
-        anyio.run(_run, flags, kinds, bound, lock)
+        anyio.run(_run, flags, kinds, saved.load(flags.state), bound, lock)
     finally:
         lock.release()
     return 0
 
 
-async def _run(flags: argparse.Namespace, kinds: Kinds, bound: BoundSocket, lock: Lock) -> None:
+async def _run(
+    flags: argparse.Namespace,
+    kinds: Kinds,
+    kept: saved.Saved | None,
+    bound: BoundSocket,
+    lock: Lock,
+) -> None:
     async with anyio.create_task_group() as panes:
         host = Host(_settings(flags), kinds, panes, time.monotonic, _terminal_id)
-        kept = saved.load(flags.state)
         if kept is not None:
             saved.restore(host, kept)
         async with anyio.create_task_group() as tasks:
@@ -115,10 +120,12 @@ async def _stop_on_signal(host: Host) -> None:
 
 
 def _settings(flags: argparse.Namespace) -> Settings:
+    base = environment.scrubbed(os.environ)
     return Settings(
         socket=str(flags.socket),
         program=os.path.abspath(sys.executable),
-        base=environment.scrubbed(os.environ),
+        base=base,
+        shell=environment.shell(base),
         cwd=str(flags.cwd or Path.cwd()),
         columns=flags.columns,
         rows=flags.rows,

@@ -15,7 +15,7 @@ _LOCALE: Final = ("LC_ALL", "LC_CTYPE", "LANG")
 
 
 def scrubbed(environment: Mapping[str, str]) -> dict[str, str]:
-    """Our own environment without what belongs to another host, another workspace, or our terminal."""
+    """Our own environment without what belongs to another host, workspace or terminal."""
     return {
         name: value
         for name, value in environment.items()
@@ -44,7 +44,7 @@ def of_pane(
     tab_id: str,
     pane_id: str,
 ) -> dict[str, str]:
-    """What a pane's process gets: the base, then what the caller asked, then what marks the pane."""
+    """What a pane's process gets: the base, what the caller asked, what marks the pane."""
     environment = {**base, **asked}
     if not any(environment.get(name) for name in _LOCALE):
         environment["LC_CTYPE"] = "C.UTF-8"
@@ -75,7 +75,7 @@ def home(environment: Mapping[str, str]) -> str:
 
 
 def shell(environment: Mapping[str, str]) -> str:
-    """The user's shell: ``SHELL`` if it can be run, else the password database, else ``/bin/sh``."""
+    """The user's shell: ``SHELL`` if it can run, else the password database's, else ``/bin/sh``."""
     try:
         recorded = pwd.getpwuid(os.getuid()).pw_shell
     except KeyError:

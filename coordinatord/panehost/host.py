@@ -41,6 +41,7 @@ class Settings:
     socket: str
     program: str
     base: Mapping[str, str]
+    shell: str
     cwd: str
     columns: int = 120
     rows: int = 40
@@ -170,7 +171,7 @@ class Host:
         )
         try:
             hosted.terminal = Pane.spawn(
-                argv=[environment.shell(variables)],
+                argv=[self.settings.shell],
                 cwd=hosted.started_in,
                 env=variables,
                 columns=self.settings.columns,

@@ -20,7 +20,7 @@ _MOST_ALIASES: Final = 1000
 
 
 def write_number(number: int) -> str:
-    """A number from 1 as Herdr writes it in ids: base 32 without a zero digit, ``0`` stands for 32."""
+    """A number from 1 as Herdr writes it in ids: base 32 without a zero; ``0`` stands for 32."""
     text = ""
     while number > 0:
         number, digit = divmod(number - 1, 32)
@@ -125,7 +125,7 @@ class Layout(msgspec.Struct, kw_only=True):
             yield from workspace.panes()
 
     def resolve(self, text: str) -> str | None:
-        """The current pane id behind an id, the id before a move, or a legacy ``p_1`` or ``w1-1``."""
+        """The current id behind an id, an id before a move, or a legacy ``p_1`` or ``w1-1``."""
         known = set(self.panes())
         while text in self.aliases and text not in known:
             text = self.aliases[text]

@@ -36,7 +36,8 @@ def check_source(source: str) -> None:
     if not _SOURCE.fullmatch(source):
         raise Failed(
             "invalid_metadata_source",
-            "metadata source may contain only ASCII letters, digits, colon, dot, underscore, and hyphen",
+            "metadata source may contain only ASCII letters, digits, colon, dot, underscore, "
+            "and hyphen",
         )
 
 
@@ -74,14 +75,15 @@ class Sequences:
         self._last: dict[str, int] = {}
 
     def admit(self, source: str, seq: int | None) -> bool:
-        """May this report be taken? One without a number always may (other than for agent reports)."""
+        """May this report be taken? One without a number always may (unlike agent reports)."""
         if seq is None:
             return True
         last = self._last.get(source)
         if last is None and len(self._last) >= MOST_SEQUENCED_SOURCES:
             raise Failed(
                 "metadata_sequence_source_limit",
-                f"{self._owner} metadata may track at most {MOST_SEQUENCED_SOURCES} sequenced sources",
+                f"{self._owner} metadata may track at most {MOST_SEQUENCED_SOURCES} "
+                "sequenced sources",
             )
         if last is not None and seq <= last:
             return False

@@ -12,7 +12,7 @@ from typing import Final
 
 import anyio
 
-from coordinatord.panehost import requests, views
+from coordinatord.panehost import requests_agents, views
 from coordinatord.panehost.agents import Agent, is_name
 from coordinatord.panehost.failures import Failed, agent_missing, pane_missing
 from coordinatord.panehost.host import Host
@@ -40,22 +40,22 @@ def find(host: Host, target: str) -> HostedPane:
     return hosted
 
 
-def list_agents(host: Host, params: requests.AgentList) -> Answer:
+def list_agents(host: Host, params: requests_agents.AgentList) -> Answer:
     listed = [views.agent_info(host, pane) for pane in host.panes() if pane.agent.present]
     return {"type": "agent_list", "agents": listed}
 
 
-def get_agent(host: Host, params: requests.AgentGet) -> Answer:
+def get_agent(host: Host, params: requests_agents.AgentGet) -> Answer:
     return _agent_info(host, _advanced(host, params.target))
 
 
-def focus_agent(host: Host, params: requests.AgentFocus) -> Answer:
+def focus_agent(host: Host, params: requests_agents.AgentFocus) -> Answer:
     hosted = find(host, params.target)
     show_pane(host, hosted)
     return _agent_info(host, hosted)
 
 
-def rename_agent(host: Host, params: requests.AgentRename) -> Answer:
+def rename_agent(host: Host, params: requests_agents.AgentRename) -> Answer:
     hosted = find(host, params.target)
     name = params.name
     if name is not None:
@@ -66,13 +66,13 @@ def rename_agent(host: Host, params: requests.AgentRename) -> Answer:
     return _agent_info(host, hosted)
 
 
-def read_agent(host: Host, params: requests.AgentRead) -> Answer:
+def read_agent(host: Host, params: requests_agents.AgentRead) -> Answer:
     hosted = find(host, params.target)
     terminal = _terminal(hosted, pane_missing(hosted.pane_id))
     return read(host, hosted, terminal, params.source, params.lines, params.format)
 
 
-def explain_agent(host: Host, params: requests.AgentExplain) -> Answer:
+def explain_agent(host: Host, params: requests_agents.AgentExplain) -> Answer:
     hosted = find(host, params.target)
     explained: dict[str, object] = {
         "agent": hosted.agent.kind,
@@ -84,7 +84,7 @@ def explain_agent(host: Host, params: requests.AgentExplain) -> Answer:
     return {"type": "agent_explain", "explain": explained}
 
 
-def send_keys(host: Host, params: requests.AgentSendKeys) -> Answer:
+def send_keys(host: Host, params: requests_agents.AgentSendKeys) -> Answer:
     hosted = find(host, params.target)
     terminal = _in_front(host, hosted, params.target)
     keys = keys_for(terminal, params.keys)
@@ -95,7 +95,7 @@ def send_keys(host: Host, params: requests.AgentSendKeys) -> Answer:
     return ok()
 
 
-def start_agent(host: Host, params: requests.AgentStart) -> Answer:
+def start_agent(host: Host, params: requests_agents.AgentStart) -> Answer:
     if not host.kinds.startable(params.kind):
         raise Failed("unsupported_agent_kind", f"unsupported interactive agent kind {params.kind}")
     if not is_name(params.name):
@@ -118,12 +118,14 @@ def start_agent(host: Host, params: requests.AgentStart) -> Answer:
         host.type_bytes(hosted, terminal, terminal.paste(shlex.join(argv)) + b"\r")
     except (PaneClosed, QueueFull):
         raise Failed("agent_start_input_failed", "the pane takes no input") from None
-    hosted.agent.begin(params.name, params.kind, host.clock(), params.timeout_ms / 1000 * host.settings.pace)
+    hosted.agent.begin(
+        params.name, params.kind, host.clock(), params.timeout_ms / 1000 * host.settings.pace
+    )
     host.hub.touch(hosted.terminal_id)
     return {"type": "agent_started", "agent": views.agent_info(host, hosted), "argv": argv}
 
 
-async def prompt_agent(host: Host, params: requests.AgentPrompt) -> Answer:
+async def prompt_agent(host: Host, params: requests_agents.AgentPrompt) -> Answer:
     if not params.text:
         raise Failed("empty_agent_prompt", "agent prompt must not be empty")
     host_pane = find(host, params.target)
@@ -154,7 +156,7 @@ async def prompt_agent(host: Host, params: requests.AgentPrompt) -> Answer:
     return {"type": "agent_prompted", "agent": views.agent_info(host, host_pane)}
 
 
-async def wait_agent(host: Host, params: requests.AgentWait) -> Answer:
+async def wait_agent(host: Host, params: requests_agents.AgentWait) -> Answer:
     hosted = _advanced(host, params.target)
     pinned = _Pin(hosted)
     until = params.until or _SETTLED
@@ -166,16 +168,16 @@ async def wait_agent(host: Host, params: requests.AgentWait) -> Answer:
 
 
 TABLE: Table = {
-    requests.AgentList: list_agents,
-    requests.AgentGet: get_agent,
-    requests.AgentFocus: focus_agent,
-    requests.AgentRename: rename_agent,
-    requests.AgentRead: read_agent,
-    requests.AgentExplain: explain_agent,
-    requests.AgentSendKeys: send_keys,
-    requests.AgentStart: start_agent,
-    requests.AgentPrompt: prompt_agent,
-    requests.AgentWait: wait_agent,
+    requests_agents.AgentList: list_agents,
+    requests_agents.AgentGet: get_agent,
+    requests_agents.AgentFocus: focus_agent,
+    requests_agents.AgentRename: rename_agent,
+    requests_agents.AgentRead: read_agent,
+    requests_agents.AgentExplain: explain_agent,
+    requests_agents.AgentSendKeys: send_keys,
+    requests_agents.AgentStart: start_agent,
+    requests_agents.AgentPrompt: prompt_agent,
+    requests_agents.AgentWait: wait_agent,
 }
 
 
@@ -207,7 +209,7 @@ async def _until(
 async def _after_prompt(
     host: Host,
     hosted: HostedPane,
-    wait: requests.PromptWait,
+    wait: requests_agents.PromptWait,
     before: int,
     started_working: bool,
 ) -> None:
@@ -241,7 +243,7 @@ def _press_enter(host: Host, hosted: HostedPane, terminal: Pane) -> None:
 
 
 def _advanced(host: Host, target: str) -> HostedPane:
-    """Look afresh, advance a pending start, and find the target once more: it may be gone by now."""
+    """Look afresh, advance a pending start, and find the target again: it may be gone by now."""
     hosted = find(host, target)
     host.look(hosted)
     host.change(hosted, lambda now, shows: hosted.agent.advance(now, shows=shows))

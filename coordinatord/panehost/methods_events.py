@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 
-from coordinatord.panehost import requests, views
+from coordinatord.panehost import decoding, requests, requests_agents, views
 from coordinatord.panehost.events import Entry, GlobalEntry, PaneEntry
 from coordinatord.panehost.failures import Failed, pane_missing
 from coordinatord.panehost.host import Host
@@ -17,14 +17,14 @@ from coordinatord.panehost.metadata import LABELLED_STATES
 from coordinatord.panehost.methods import Answer, Table
 from coordinatord.panehost.methods_panes import read_info
 from coordinatord.panehost.records import ReadInfo
-from coordinatord.panehost.requests import OutputMatched, ScrollChanged, StatusChanged
+from coordinatord.panehost.requests_agents import OutputMatched, ScrollChanged, StatusChanged
 
 _LONGEST_PATTERN = 4096
 
 
 def entries(host: Host, request_id: str, asked: list[dict[str, Any]]) -> list[Entry]:
     """What a subscription asks for; one bad entry refuses all of it."""
-    decoded = [requests.subscription(entry) for entry in asked]
+    decoded = [decoding.subscription(entry) for entry in asked]
     made: list[Entry] = []
     for position, entry in enumerate(decoded):
         probe_id = f"{request_id}:sub:{position}:probe"
@@ -50,7 +50,7 @@ def entries(host: Host, request_id: str, asked: list[dict[str, Any]]) -> list[En
     return made
 
 
-async def wait_event(host: Host, params: requests.EventsWait, request_id: str) -> Answer:
+async def wait_event(host: Host, params: requests_agents.EventsWait, request_id: str) -> Answer:
     """`events.wait`: only the status of a pane can be waited for."""
     wanted = params.match_event
     if wanted.get("event") != "pane_agent_status_changed":
@@ -75,7 +75,7 @@ async def wait_event(host: Host, params: requests.EventsWait, request_id: str) -
     return {"type": "wait_matched", "event": event}
 
 
-async def wait_output(host: Host, params: requests.PaneWaitForOutput) -> Answer:
+async def wait_output(host: Host, params: requests_agents.PaneWaitForOutput) -> Answer:
     """`pane.wait_for_output`: text that is there already counts."""
     matches = matcher(params.match)
     hosted, _ = host.terminal(params.pane_id)
@@ -118,7 +118,7 @@ def matcher(match: requests.Match) -> Callable[[str], bool]:
     return lambda line: pattern.search(line) is not None
 
 
-TABLE: Table = {requests.PaneWaitForOutput: wait_output}
+TABLE: Table = {requests_agents.PaneWaitForOutput: wait_output}
 
 
 def _probed(host: Host, pane_id: str, probe_id: str) -> HostedPane:

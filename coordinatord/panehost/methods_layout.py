@@ -1,24 +1,27 @@
-"""Workspaces, tabs, and where panes stand: create, list, get, focus, rename, move, close, export."""
+"""Workspaces, tabs, and where panes stand: create, list, get, focus, rename, close, export."""
 
 from __future__ import annotations
 
 import os
 from typing import Final
 
+import anyio
+import anyio.to_thread
+
 from coordinatord.panehost import environment, records, requests, tree, views
 from coordinatord.panehost.failures import Failed
 from coordinatord.panehost.host import Host
 from coordinatord.panehost.hosted import HostedPane
-from coordinatord.panehost.layout import Left, Moved, Tab, Workspace
+from coordinatord.panehost.layout import Tab, Workspace
 from coordinatord.panehost.methods import Answer, Table, ok
 
-_UNLABELLED: Final = "workspace"
+UNLABELLED: Final = "workspace"
 
 
-def create_workspace(host: Host, params: requests.WorkspaceCreate) -> Answer:
+async def create_workspace(host: Host, params: requests.WorkspaceCreate) -> Answer:
     environment.check(params.env)
-    cwd = environment.folder(params.cwd, _focused_folder(host), host.settings.base)
-    label = (params.label or "").strip() or os.path.basename(cwd) or _UNLABELLED
+    cwd = await _folder(host, params.cwd, _focused_folder(host))
+    label = (params.label or "").strip() or os.path.basename(cwd) or UNLABELLED
     workspace, tab, pane_id = host.layout.open_workspace(label, focus=params.focus)
     hosted = _open(host, pane_id, cwd, params.env)
     host.hub.publish("workspace.created", workspace=views.workspace_info(host, workspace))
@@ -61,18 +64,17 @@ async def close_workspace(host: Host, params: requests.WorkspaceClose) -> Answer
     record = views.workspace_info(host, workspace)
     panes = [host.pane(pane_id) for pane_id in workspace.panes()]
     host.layout.drop_workspace(workspace)
-    _workspace_closed(host, workspace, record)
+    workspace_closed(host, workspace, record)
     await _end_all(host, panes)
     return ok()
 
 
-def create_tab(host: Host, params: requests.TabCreate) -> Answer:
+async def create_tab(host: Host, params: requests.TabCreate) -> Answer:
     workspace = _asked_workspace(host, params.workspace_id)
     environment.check(params.env)
     otherwise = host.pane(workspace.active_tab().focused)
-    cwd = environment.folder(
-        params.cwd, otherwise.foreground_cwd or otherwise.cwd, host.settings.base
-    )
+    cwd = await _folder(host, params.cwd, otherwise.foreground_cwd or otherwise.cwd)
+    workspace = host.workspace(workspace.workspace_id)
     label = (params.label or "").strip() or None
     tab, pane_id = host.layout.open_tab(workspace, label, focus=params.focus)
     hosted = _open(host, pane_id, cwd, params.env)
@@ -136,15 +138,17 @@ async def close_tab(host: Host, params: requests.TabClose) -> Answer:
     left = host.layout.drop_tab(workspace, tab)
     host.hub.publish("tab.closed", tab_id=tab.tab_id, workspace_id=workspace.workspace_id)
     if left.workspace is not None:
-        _workspace_closed(host, workspace, record)
+        workspace_closed(host, workspace, record)
     await _end_all(host, panes)
     return ok()
 
 
-def split_pane(host: Host, params: requests.PaneSplit) -> Answer:
+async def split_pane(host: Host, params: requests.PaneSplit) -> Answer:
     target = _split_target(host, params)
     environment.check(params.env)
-    cwd = environment.folder(params.cwd, target.foreground_cwd or target.cwd, host.settings.base)
+    cwd = await _folder(host, params.cwd, target.foreground_cwd or target.cwd)
+    if target.gone:
+        raise _no_target()
     pane_id = host.layout.split(target.pane_id, params.direction, params.ratio, focus=params.focus)
     hosted = _open(host, pane_id, cwd, params.env)
     workspace, tab = host.layout.where(pane_id)
@@ -173,30 +177,12 @@ async def close_pane(host: Host, params: requests.PaneClose) -> Answer:
     host.forget(hosted)
     host.hub.publish("pane.closed", pane_id=hosted.pane_id, workspace_id=workspace.workspace_id)
     if left.workspace is not None:
-        _workspace_closed(host, workspace, record)
+        workspace_closed(host, workspace, record)
     elif left.tab is None:
         host.hub.publish("layout.updated", layout=views.layout_of(host, workspace, tab))
     host.announce_focus()
     await host.end(hosted)
     return ok()
-
-
-def move_pane(host: Host, params: requests.PaneMove) -> Answer:
-    pane_id = host.layout.resolve(params.pane_id)
-    if pane_id is None:
-        raise Failed("pane_not_found", "source pane not found")
-    hosted = host.pane(pane_id)
-    source = host.layout.where(pane_id)
-    record = views.workspace_info(host, source[0])
-    if isinstance(params.destination, requests.ToTab):
-        workspace, tab = host.tab(params.destination.tab_id)
-        if tab is source[1]:
-            return _not_moved(host, hosted, workspace, tab)
-    moved = _move(host, pane_id, params.destination)
-    host.readdress(hosted, moved.pane_id)
-    if params.focus:
-        show_pane(host, hosted)
-    return _tell_move(host, hosted, pane_id, source, moved, record)
 
 
 def layout_of_pane(host: Host, params: requests.PaneLayout) -> Answer:
@@ -249,7 +235,6 @@ TABLE: Table = {
     requests.PaneSplit: split_pane,
     requests.PaneFocus: focus_pane,
     requests.PaneClose: close_pane,
-    requests.PaneMove: move_pane,
     requests.PaneLayout: layout_of_pane,
     requests.LayoutExport: export_layout,
 }
@@ -292,8 +277,19 @@ def _split_target(host: Host, params: requests.PaneSplit) -> HostedPane:
         return host.focused_pane()
     except Failed as failed:
         if failed.code == "pane_not_found":
-            raise Failed("pane_not_found", "pane not found") from None
+            raise _no_target() from None
         raise
+
+
+def _no_target() -> Failed:
+    return Failed("pane_not_found", "pane not found")
+
+
+async def _folder(host: Host, wanted: str | None, otherwise: str | None) -> str:
+    """Where to start; in a thread, for a folder may lie on a disk that does not answer."""
+    return await anyio.to_thread.run_sync(
+        environment.folder, wanted, otherwise, host.settings.base
+    )
 
 
 def _announce_tab(host: Host, workspace: Workspace, tab: Tab, hosted: HostedPane) -> None:
@@ -316,7 +312,8 @@ def _show(host: Host, workspace: Workspace, tab: Tab) -> None:
     host.mark_seen(tab)
 
 
-def _workspace_closed(host: Host, workspace: Workspace, record: records.WorkspaceInfo) -> None:
+def workspace_closed(host: Host, workspace: Workspace, record: records.WorkspaceInfo) -> None:
+    """Announce that a workspace closed; ``record`` is what it was."""
     host.hub.publish("workspace.closed", workspace_id=workspace.workspace_id, workspace=record)
     host.forget_workspace(workspace.workspace_id)
 
@@ -327,105 +324,3 @@ async def _end_all(host: Host, panes: list[HostedPane]) -> None:
     host.announce_focus()
     for hosted in panes:
         await host.end(hosted)
-
-
-def _move(
-    host: Host,
-    pane_id: str,
-    destination: requests.ToTab | requests.ToNewTab | requests.ToNewWorkspace,
-) -> Moved:
-    match destination:
-        case requests.ToTab():
-            workspace, tab = host.tab(destination.tab_id)
-            target = tab.focused
-            if destination.target_pane_id is not None:
-                target = host.layout.resolve(destination.target_pane_id) or ""
-            if target not in tree.leaves(tab.root):
-                raise Failed("target_pane_not_found", "target pane not found")
-            return host.layout.move_beside(pane_id, target, destination.split, destination.ratio)
-        case requests.ToNewTab():
-            home = host.layout.where(pane_id)[0]
-            asked = destination.workspace_id
-            workspace = home if asked is None else host.workspace(asked)
-            return host.layout.move_to_new_tab(pane_id, workspace, destination.label)
-        case requests.ToNewWorkspace():
-            label = destination.label or os.path.basename(host.pane(pane_id).cwd) or _UNLABELLED
-            return host.layout.move_to_new_workspace(pane_id, label, destination.tab_label)
-
-
-def _not_moved(host: Host, hosted: HostedPane, workspace: Workspace, tab: Tab) -> Answer:
-    layout = views.layout_of(host, workspace, tab)
-    return {
-        "type": "pane_move",
-        "move_result": {
-            "changed": False,
-            "reason": "same_tab",
-            **_came_from(hosted.pane_id, workspace, tab),
-            "pane": views.pane_info(host, hosted),
-            "source_layout": layout,
-            "target_layout": layout,
-            "focused_pane_id": tab.focused,
-        },
-    }
-
-
-def _came_from(pane_id: str, workspace: Workspace, tab: Tab) -> dict[str, object]:
-    return {
-        "previous_pane_id": pane_id,
-        "previous_workspace_id": workspace.workspace_id,
-        "previous_tab_id": tab.tab_id,
-    }
-
-
-def _tell_move(
-    host: Host,
-    hosted: HostedPane,
-    old_id: str,
-    source: tuple[Workspace, Tab],
-    moved: Moved,
-    record: records.WorkspaceInfo,
-) -> Answer:
-    workspace, _ = host.layout.where(moved.pane_id)
-    pane = views.pane_info(host, hosted)
-    target_layout = views.layout_of(host, workspace, moved.tab)
-    created: dict[str, object] = {}
-    if moved.created_workspace is not None:
-        created["created_workspace"] = views.workspace_info(host, moved.created_workspace)
-        host.hub.publish("workspace.created", workspace=created["created_workspace"])
-    if moved.created_tab is not None:
-        created["created_tab"] = views.tab_info(host, workspace, moved.created_tab)
-        host.hub.publish("tab.created", tab=created["created_tab"])
-    closed = _closed(moved.left)
-    came_from = _came_from(old_id, *source)
-    host.hub.publish("pane.moved", **came_from, pane=pane, **created, **closed)
-    left_layout: dict[str, object] = {}
-    if moved.left.tab is not None:
-        host.hub.publish("tab.closed", tab_id=source[1].tab_id, workspace_id=source[0].workspace_id)
-    else:
-        left_layout["source_layout"] = views.layout_of(host, *source)
-        host.hub.publish("layout.updated", layout=left_layout["source_layout"])
-    if moved.left.workspace is not None:
-        _workspace_closed(host, source[0], record)
-    host.hub.publish("layout.updated", layout=target_layout)
-    return {
-        "type": "pane_move",
-        "move_result": {
-            "changed": True,
-            **came_from,
-            "pane": pane,
-            **left_layout,
-            "target_layout": target_layout,
-            **created,
-            **closed,
-            "focused_pane_id": moved.tab.focused,
-        },
-    }
-
-
-def _closed(left: Left) -> dict[str, object]:
-    closed: dict[str, object] = {}
-    if left.tab is not None:
-        closed["closed_tab_id"] = left.tab.tab_id
-    if left.workspace is not None:
-        closed["closed_workspace_id"] = left.workspace.workspace_id
-    return closed

@@ -4,7 +4,7 @@ too.
 
 from __future__ import annotations
 
-from coordinatord.panehost import metadata, requests, views
+from coordinatord.panehost import metadata, requests_agents, views
 from coordinatord.panehost.agents import Change, Report, session_of
 from coordinatord.panehost.failures import Failed
 from coordinatord.panehost.host import Host
@@ -12,7 +12,7 @@ from coordinatord.panehost.metadata import PresentationReport
 from coordinatord.panehost.methods import Answer, Table, ok
 
 
-def report_agent(host: Host, params: requests.PaneReportAgent) -> Answer:
+def report_agent(host: Host, params: requests_agents.PaneReportAgent) -> Answer:
     hosted = host.pane(params.pane_id)
     report = Report(params.source, params.agent, params.state)
     session = session_of(
@@ -29,7 +29,7 @@ def report_agent(host: Host, params: requests.PaneReportAgent) -> Answer:
     return ok()
 
 
-def report_session(host: Host, params: requests.PaneReportAgentSession) -> Answer:
+def report_session(host: Host, params: requests_agents.PaneReportAgentSession) -> Answer:
     hosted = host.pane(params.pane_id)
     session = session_of(
         params.source, params.agent, params.agent_session_id, params.agent_session_path
@@ -45,7 +45,7 @@ def report_session(host: Host, params: requests.PaneReportAgentSession) -> Answe
     return ok()
 
 
-def clear_authority(host: Host, params: requests.PaneClearAgentAuthority) -> Answer:
+def clear_authority(host: Host, params: requests_agents.PaneClearAgentAuthority) -> Answer:
     hosted = host.pane(params.pane_id)
 
     def step(now: float, shows: bool) -> Change:
@@ -56,7 +56,7 @@ def clear_authority(host: Host, params: requests.PaneClearAgentAuthority) -> Ans
     return ok()
 
 
-def release_agent(host: Host, params: requests.PaneReleaseAgent) -> Answer:
+def release_agent(host: Host, params: requests_agents.PaneReleaseAgent) -> Answer:
     hosted = host.pane(params.pane_id)
     host.change(
         hosted,
@@ -66,7 +66,7 @@ def release_agent(host: Host, params: requests.PaneReleaseAgent) -> Answer:
     return ok()
 
 
-def report_pane_metadata(host: Host, params: requests.PaneReportMetadata) -> Answer:
+def report_pane_metadata(host: Host, params: requests_agents.PaneReportMetadata) -> Answer:
     hosted = host.pane(params.pane_id)
     metadata.check_source(params.source)
     metadata.check_keys(params.tokens)
@@ -88,7 +88,9 @@ def report_pane_metadata(host: Host, params: requests.PaneReportMetadata) -> Ans
     return ok()
 
 
-def report_workspace_metadata(host: Host, params: requests.WorkspaceReportMetadata) -> Answer:
+def report_workspace_metadata(
+    host: Host, params: requests_agents.WorkspaceReportMetadata
+) -> Answer:
     workspace = host.workspace(params.workspace_id)
     metadata.check_source(params.source)
     metadata.check_keys(params.tokens)
@@ -121,16 +123,16 @@ def sweep(host: Host) -> None:
 
 
 TABLE: Table = {
-    requests.PaneReportAgent: report_agent,
-    requests.PaneReportAgentSession: report_session,
-    requests.PaneClearAgentAuthority: clear_authority,
-    requests.PaneReleaseAgent: release_agent,
-    requests.PaneReportMetadata: report_pane_metadata,
-    requests.WorkspaceReportMetadata: report_workspace_metadata,
+    requests_agents.PaneReportAgent: report_agent,
+    requests_agents.PaneReportAgentSession: report_session,
+    requests_agents.PaneClearAgentAuthority: clear_authority,
+    requests_agents.PaneReleaseAgent: release_agent,
+    requests_agents.PaneReportMetadata: report_pane_metadata,
+    requests_agents.WorkspaceReportMetadata: report_workspace_metadata,
 }
 
 
-def _presentation(params: requests.PaneReportMetadata) -> PresentationReport:
+def _presentation(params: requests_agents.PaneReportMetadata) -> PresentationReport:
     if (
         (params.title is not None and params.clear_title)
         or (params.display_agent is not None and params.clear_display_agent)

@@ -1,4 +1,4 @@
-"""The shapes of answers and event payloads, as the recordings show them: what is empty is left out."""
+"""The shapes of answers and events, as the recordings show them: what is empty is left out."""
 
 from __future__ import annotations
 

@@ -18,7 +18,6 @@ from typing import Final
 import anyio
 import msgspec
 
-from coordinatord.panehost import environment
 from coordinatord.panehost.failures import Failed
 from coordinatord.panehost.host import Host
 from coordinatord.panehost.hosted import HostedPane
@@ -122,7 +121,7 @@ def restore(host: Host, saved: Saved) -> None:
     resumed: set[AgentSession] = set()
     for pane_id in list(host.layout.panes()):
         kept = saved.panes[pane_id]
-        hosted = host.add(pane_id, environment.folder(kept.cwd, None, host.settings.base))
+        hosted = host.add(pane_id, kept.cwd)
         hosted.label = kept.label
         argv = _resuming(host, kept) if kept.session not in resumed else None
         if argv is None or kept.session is None:
@@ -200,7 +199,7 @@ async def _type_when_prompted(host: Host, hosted: HostedPane, line: str) -> None
 
 
 def _give_up(host: Host, hosted: HostedPane) -> None:
-    """The resumed agent never came: the name stays on a pane without an agent, as in Herdr (§3.4)."""
+    """The resumed agent never came: the name stays on a pane without an agent (§3.4)."""
     if hosted.agent.restored:
         hosted.agent.give_up_restoring()
         host.look(hosted)

@@ -19,12 +19,15 @@ import msgspec
 
 from coordinatord.panehost import (
     attach,
+    decoding,
     methods_agents,
     methods_events,
     methods_layout,
+    methods_move,
     methods_panes,
     methods_reports,
     requests,
+    requests_agents,
 )
 from coordinatord.panehost.connection import LINE_TIME, Connection
 from coordinatord.panehost.events import Stream
@@ -37,16 +40,17 @@ MOST_CONNECTIONS: Final = 1024
 """Connections at one time, parked ones counted; one more is closed at once."""
 METHODS: Final[Table] = {
     **methods_layout.TABLE,
+    **methods_move.TABLE,
     **methods_panes.TABLE,
     **methods_agents.TABLE,
     **methods_reports.TABLE,
     **methods_events.TABLE,
 }
 _PARKED: Final = (
-    requests.AgentWait,
-    requests.AgentPrompt,
-    requests.PaneWaitForOutput,
-    requests.EventsWait,
+    requests_agents.AgentWait,
+    requests_agents.AgentPrompt,
+    requests_agents.PaneWaitForOutput,
+    requests_agents.EventsWait,
 )
 _UNAVAILABLE: Final = Failed("server_unavailable", "the server is stopping")
 log = logging.getLogger("coordinatord.panehost")
@@ -109,7 +113,7 @@ class Server:
         if line is None or not _readable(line):
             return
         try:
-            request_id, params = requests.decode(line.rstrip(b"\r"))
+            request_id, params = decoding.decode(line.rstrip(b"\r"))
         except Failed as failed:
             await connection.send(_failure("", failed))
             return
@@ -119,7 +123,7 @@ class Server:
         self, connection: Connection, request_id: str, params: requests.Params
     ) -> None:
         try:
-            if isinstance(params, requests.EventsSubscribe):
+            if isinstance(params, requests_agents.EventsSubscribe):
                 await self._subscribe(connection, request_id, params)
             elif isinstance(params, requests.PaneAttach):
                 await self._attach(connection, request_id, params)
@@ -139,7 +143,7 @@ class Server:
 
     async def _call(self, params: requests.Params, request_id: str) -> Answer:
         methods_reports.sweep(self._host)
-        if isinstance(params, requests.EventsWait):
+        if isinstance(params, requests_agents.EventsWait):
             return await methods_events.wait_event(self._host, params, request_id)
         result = METHODS[type(params)](self._host, params)
         answer: Answer = await result if inspect.isawaitable(result) else result
@@ -149,7 +153,7 @@ class Server:
     async def _park(self, connection: Connection, request_id: str, params: requests.Params) -> None:
         """A request that may take long: it ends when its client goes or writes again."""
         answer: bytes | None = None
-        if isinstance(params, requests.PaneWaitForOutput):
+        if isinstance(params, requests_agents.PaneWaitForOutput):
             self._output_waits[connection] = request_id
         try:
             async with anyio.create_task_group() as tasks:
@@ -165,7 +169,7 @@ class Server:
             await connection.send(answer)
 
     async def _subscribe(
-        self, connection: Connection, request_id: str, params: requests.EventsSubscribe
+        self, connection: Connection, request_id: str, params: requests_agents.EventsSubscribe
     ) -> None:
         entries = methods_events.entries(self._host, request_id, params.subscriptions)
         stream = Stream(entries)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """A program that looks like the codex of the recordings: composer, working line, dialog.
 
-It takes orders from ``$DEMO_ORDERS/<pane id>``, one per line, read as the file grows: ``turn S`` (a turn
-takes S seconds from now on), ``swallow`` (the next Enter is lost), ``dialog``, ``work S``, ``exit``.
+It takes orders from ``$DEMO_ORDERS/<pane id>``, one per line, read as the file grows: ``turn S``
+(a turn takes S seconds from now on), ``swallow`` (the next Enter is lost), ``dialog``, ``work S``,
+``exit``.
 Seconds are multiplied by ``$DEMO_PACE``. What it receives goes to ``$DEMO_ORDERS/<pane id>.log``.
 """
 

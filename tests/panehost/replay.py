@@ -1,11 +1,12 @@
 """Replays a recorded scenario against a real embedded host process, and compares what comes back.
 
-Times are scaled by the stage's pace at both ends: the host and the stand-in agent get it as a flag, waits between
-requests and every ``timeout_ms`` and ``ttl_ms`` are multiplied here.
+Times are scaled by the stage's pace at both ends: the host and the stand-in agent are told it,
+waits between requests and every ``timeout_ms`` and ``ttl_ms`` are multiplied here.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -165,10 +166,10 @@ class Stage:
             sock.connect(str(self.socket))
             client = self.clients[conn] = Client(sock)
             threading.Thread(target=client.listen, daemon=True).start()
-        try:
+        with contextlib.suppress(
+            OSError
+        ):  # the server may have closed already, as in the recording
             client.sock.sendall(line)
-        except OSError:
-            pass  # the server has closed already, as in the recording
         return client
 
     def ask(self, method: str, **params: object) -> Any:
@@ -276,10 +277,8 @@ def _act_on_note(stage: Stage, line: Line) -> None:
     if "half-closed" in line.line:
         client.sock.shutdown(socket.SHUT_WR)
     elif "client closed" in line.line:
-        try:
+        with contextlib.suppress(OSError):  # closed by the server already
             client.sock.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # closed by the server already
 
 
 def _answered_next(lines: list[Line], index: int, acts_at: float) -> bool:
@@ -315,13 +314,7 @@ class Comparison:
             if type(recorded) is not type(came):
                 self._note(where, recorded, came)
         elif isinstance(recorded, dict) and isinstance(came, dict):
-            for name in sorted(recorded.keys() | came.keys()):
-                if name not in came:
-                    self._note(f"{where}.{name}", recorded[name], "<absent>")
-                elif name not in recorded:
-                    self._note(f"{where}.{name}", "<absent>", came[name])
-                else:
-                    self.compare(f"{where}.{name}", recorded[name], came[name], name)
+            self._fields(where, recorded, came)
         elif isinstance(recorded, list) and isinstance(came, list):
             if len(recorded) != len(came):
                 self._note(f"{where}.length", len(recorded), len(came))
@@ -329,6 +322,15 @@ class Comparison:
                 self.compare(f"{where}[{index}]", one, other, key)
         elif not self._same(key, recorded, came):
             self._note(where, recorded, came)
+
+    def _fields(self, where: str, recorded: dict[str, Any], came: dict[str, Any]) -> None:
+        for name in sorted(recorded.keys() | came.keys()):
+            if name not in came:
+                self._note(f"{where}.{name}", recorded[name], "<absent>")
+            elif name not in recorded:
+                self._note(f"{where}.{name}", "<absent>", came[name])
+            else:
+                self.compare(f"{where}.{name}", recorded[name], came[name], name)
 
     def _same(self, key: str, recorded: Any, came: Any) -> bool:
         if key == "terminal_id":

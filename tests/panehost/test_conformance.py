@@ -1,7 +1,7 @@
 """The embedded host against every recorded scenario of a real Herdr 0.8.2.
 
-All scenarios run at the same time, each with a host process of its own; what differs is listed with its
-reason in ``docs/decisions/0001-embedded-host-differences.md``, and nothing else may differ.
+Scenarios run beside each other, each with a host process of its own; what differs is listed with
+its reason in ``docs/decisions/0001-embedded-host-differences.md``, and nothing else may differ.
 """
 
 from __future__ import annotations
@@ -114,28 +114,28 @@ PACES = {"03": 1.0, "05": 1.0, "14": 0.8}
 """Where shells sleep by themselves, or 100 ms decide."""
 
 DIFFERENCES: dict[str, list[str]] = {
-    "D-1 capabilities": [r"capabilities\.(coordinatord_panehost|live_handoff):"],
-    "D-2 methods for the eyes of a person": [
+    "E1 capabilities": [r"capabilities\.(coordinatord_panehost|live_handoff):"],
+    "E2 methods for the eyes of a person": [
         r"^09:(39|40)\[0\]\.(id|error|result):",
         r"^09:(2|41)\*(layout_updated|(pane|tab|workspace)_focused)\.length:",
     ],
-    "D-3 agents are noticed sooner, and each time": [
+    "E3 agents are noticed sooner, and each time": [
         r"^04:[78]\[0\]\.result\.agent\.agent:",
         r"^(04:2|12:5)\*pane_agent_detected",
     ],
-    "D-4 the status goes with the agent": [
+    "E4 the status goes with the agent": [
         r"^04:2\*pane_updated\[6\]\.pane\.agent_status:",
         r"^04:85\*pane.agent_status_changed\[2\]\.agent:",
         r"^10:2\*pane_updated\[25\]\.pane\.agent_status:",
         r"^10:3\*pane.agent_status_changed(\.length|\[10\]\.agent(_status)?):",
         r"^12:2[45]\[0\]\.result\.(pane|agent)\.agent_status:",
     ],
-    "D-5 a prompt to an agent that dies is not answered with success": [
+    "E5 a prompt to an agent that dies is not answered with success": [
         r"^12:22\[0\]\.(error|result):"
     ],
-    "D-6 who is counted first of two that start at once": [r"^0[678]:.*\.state_change_seq:"],
-    "D-7 which events of a burst are lost": [r"^09b:.*(workspace_renamed|\.label|\.length)"],
-    "D-8 made by the replay": [
+    "E6 who is counted first of two that start at once": [r"^0[678]:.*\.state_change_seq:"],
+    "E7 which events of a burst are lost": [r"^09b:.*(workspace_renamed|\.label|\.length)"],
+    "E8 made by the replay": [
         # the stand-in draws a dialog of the real codex
         r"^04:46\[0\]\.result\.read\.text:",
         # recorded in the millisecond before the client closed
@@ -178,7 +178,7 @@ def run_once(root: Path, name: str, pace: float) -> tuple[Stage, list[str]]:
 
 
 def _drop_idle_at_start(stage: Stage) -> None:
-    """D-9: Herdr left out the event ``idle`` at the end of a start here, and sent it in 10 and 14."""
+    """E9: Herdr left out the event ``idle`` at the end of this start, and sent it in 10 and 14."""
     events = stage.clients[6].answers
     index = next(i for i, one in enumerate(events) if "event" in one)
     assert events.pop(index)["data"]["agent_status"] == "idle"
@@ -231,4 +231,4 @@ def test_what_an_agent_received_is_what_was_recorded(
 def test_every_difference_is_explained() -> None:
     page = Path(__file__).parents[2] / "docs/decisions/0001-embedded-host-differences.md"
     text = page.read_text(encoding="utf-8")
-    assert all(name.partition(" ")[0] in text for name in [*DIFFERENCES, "D-9 start"])
+    assert all(name.partition(" ")[0] in text for name in [*DIFFERENCES, "E9 start"])
