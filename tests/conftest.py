@@ -15,8 +15,8 @@ from blockbuster import BlockBuster
 MAY_BLOCK: Final = [
     # a log line goes to the page cache; a queue would lose the last ones before a crash
     ("coordinatord/daemon/log_file.py", {"write"}),
-    # is there a /proc? answered from memory
-    ("coordinatord/lineage.py", {"_start_and_parent"}),
+    # /proc is the kernel's memory, and what is in front must be known at once
+    ("coordinatord/panehost/foreground.py", {"group_members", "session_members"}),
 ]
 """Where our code may block the event loop, each with its reason."""
 
@@ -31,16 +31,18 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
 def _alarm() -> BlockBuster:
     alarm = BlockBuster("coordinatord")
     for name, call in alarm.functions.items():
-        if name.startswith("io."):
+        if name.startswith(("io.", "os.")):
             call.can_block_predicate = partial(_is_harmless, call.can_block_predicate)
         for filename, functions in MAY_BLOCK:
             call.can_block_in(filename, functions)
     return alarm
 
 
-def _is_harmless(otherwise: Callable[..., bool], file: Any, *rest: Any, **named: Any) -> bool:
+def _is_harmless(otherwise: Callable[..., bool], *arguments: Any, **named: Any) -> bool:
     """The kernel answers /proc from memory, and facts about a process must be taken at once."""
-    return str(getattr(file, "name", "")).startswith("/proc/") or otherwise(file, *rest, **named)
+    subject = arguments[0] if arguments else None
+    path = str(getattr(subject, "name", subject))
+    return path.startswith("/proc") or otherwise(*arguments, **named)
 
 
 @pytest.fixture(autouse=True)
