@@ -59,6 +59,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("status", views.ReadStatus),
     Command("notice", delivery.NoticeSeat, ("seat",)),
     Command("pump", delivery.PumpNow),
+    Command("pause", typing.PauseTyping),
+    Command("resume", typing.ResumeTyping),
     Command("pane open", launches.OpenPane, rest="command"),
     Command("pane list", panes.ListPanes),
     Command("pane read", panes.ReadPane, ("pane",)),

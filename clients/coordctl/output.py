@@ -231,6 +231,8 @@ def _status(result: Record, now: float) -> str:
     lines.append(f"owed      {owed}")
     held = ", ".join(f"{count} {reason}" for reason, count in result["held"].items())
     lines.append(f"held      {held or 'nothing'}")
+    if result.get("pause", {}).get("paused"):
+        lines.append(f"paused    for {lasting(now - result['pause']['since'])}; coordctl resume")
     return _with_gap(visible("\n".join(lines), lines=True), result)
 
 

@@ -39,7 +39,7 @@ from coordinatord.features.reports.methods import ReportMethods
 from coordinatord.features.tasks import methods as tasks
 from coordinatord.features.tasks import requests as task_requests
 from coordinatord.features.typing.methods import TypingMethods
-from coordinatord.features.typing.requests import SendToPane
+from coordinatord.features.typing.requests import PauseTyping, ResumeTyping, SendToPane
 from coordinatord.features.typing.run import Typist
 from coordinatord.features.views import requests as view_requests
 from coordinatord.features.views.methods import Running, ViewMethods
@@ -111,7 +111,7 @@ class Parts:
             clock,
             ground.source,
         )
-        self.callers = Callers(database, self.lookout, lambda: ground.host_socket)
+        self.callers = Callers(database, self.lookout, lambda: ground.host_socket, ground.kinds)
         self._ours: frozenset[str] = frozenset()
 
     async def learn_launches(self) -> None:
@@ -138,6 +138,8 @@ class Parts:
             frame.acting(pane_requests.ClosePane, pane.close),
             frame.acting(OpenPane, self._open),
             frame.acting(SendToPane, typing.send),
+            frame.acting(PauseTyping, typing.pause),
+            frame.acting(ResumeTyping, typing.resume),
             frame.looking(task_requests.NewTask, task.look, tasks.new),
             frame.reading(task_requests.ListTasks, tasks.listed),
             frame.writing(question_requests.AskQuestion, questions.ask),

@@ -72,6 +72,7 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     held: Held | None = None
     """What the last closer look said, as long as ``relook_at`` lies ahead."""
     forced: bool = False
+    paused: bool = False
 
 
 def classify(told: Told | None) -> Class:
@@ -97,6 +98,8 @@ def decide(recipient: Recipient, now: float) -> Decision:
     items = sendable(recipient, now)
     if not items:
         return _rest(recipient, now)
+    if recipient.paused:
+        return Waiting(recipient.seat, Held("paused"))
     if not recipient.bound:
         return Waiting(recipient.seat, Held("unbound", "no pane is recorded for this seat"))
     obstacle = _cheap_look(recipient)

@@ -84,6 +84,7 @@ class Pump:
         self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
     ) -> None:
         """Deliver for ever. What an earlier daemon left in hand becomes uncertain first."""
+        await self._deliverer.learn_pause()
         await self._database.write(table.give_up_in_hand)
         async with anyio.create_task_group() as group:
             self._group = group
@@ -205,6 +206,7 @@ class Pump:
             held=look.held if look else None,
             relook_at=self._as_wall(look.again_at) if look else None,
             forced=forced,
+            paused=self._deliverer.paused,
         )
 
     def _valid_look(self, seat: SeatId, seen: object) -> Look | None:

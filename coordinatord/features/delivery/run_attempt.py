@@ -25,6 +25,7 @@ from coordinatord.features.panes.run_look import Judged, Lookout
 from coordinatord.features.panes.table import SEATS, refresh
 from coordinatord.features.typing.records import Held, MaybeTyped, NotTyped, Typed
 from coordinatord.features.typing.run import Typist
+from coordinatord.features.typing.table import pause_of
 from coordinatord.ids import AttemptId, PaneId, SeatId
 from coordinatord.kinds import AgentKind, Composer, composer_holds, sanitise
 from coordinatord.store.database import Database, Transaction
@@ -71,6 +72,15 @@ class Deliverer:
         self._kinds = kinds
         self._clock = clock
         self._spelling = spelling
+
+    @property
+    def paused(self) -> bool:
+        """Is typing paused?"""
+        return self._typist.paused
+
+    async def learn_pause(self) -> None:
+        """At start: a pause survives the daemon."""
+        self._typist.paused = (await self._database.read(pause_of)).paused
 
     async def deliver(self, name: SeatId, forced: bool) -> Kept:
         """Tell one seat what it is owed, once, if a fresh look allows it."""

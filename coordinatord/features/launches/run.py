@@ -176,7 +176,13 @@ class Launcher:
         if not await self._database.write(table.about_to_type, digest):
             return
         if request.command:
-            await self._typist.raw(seen.pane, line.command_line(request.command), enter=True)
+            held = await self._typist.shell_line(seen, line.command_line(request.command))
+            if held is not None:
+                raise Refused(
+                    "paused" if held.reason == "paused" else "not-typed",
+                    f"The pane {seen.pane} is open and nothing was typed: {held.detail or held.reason}.",
+                    "Start the command there yourself.",
+                )
         elif request.agent:
             await self._start_agent(seen, self._kinds[request.agent])
 

@@ -72,6 +72,15 @@ def agent_in_front(
     return Held("not-agent", f"{seen.agent} is not the program in front")
 
 
+def shell_in_front(foreground: Foreground | None) -> Held | None:
+    """Would a line reach the pane's shell, and not an editor, a pager or an interpreter?"""
+    if foreground is None or foreground.shell is None:
+        return Held("unobservable", "the foreground program cannot be seen")
+    if foreground.group != foreground.shell.pid:
+        return Held("busy", "another program than the shell is in front")
+    return None
+
+
 def composer_empty(reading: Reading) -> Held | None:
     """Does the screen show a composer, drawn and empty?"""
     match reading:

@@ -6,11 +6,21 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from coordinatord.ids import SeatId
+
 Obstacle = Literal[
     "busy", "blocked", "draft", "dialog", "no-composer", "launching", "unknown", "absent", "replaced",
     "unobservable", "not-agent", "host-unreachable", "unbound", "host-protocol", "paused",
 ]  # fmt: skip
 """Why text for an agent may not be typed now: those hold reasons that a look at the pane can give."""
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """``since`` is wall time in seconds, ``by`` the seat that said so; None while nothing is paused."""
+
+    paused: bool = False
+    since: float | None = None
+    by: SeatId | None = None
 
 
 class Held(msgspec.Struct, frozen=True):

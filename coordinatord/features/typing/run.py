@@ -10,7 +10,7 @@ from typing import Final
 import anyio
 
 from coordinatord.clock import Clock
-from coordinatord.errors import HostRefused, PaneMissing, Uncertain, Unreachable
+from coordinatord.errors import HostRefused, PaneMissing, Refused, Uncertain, Unreachable
 from coordinatord.features.panes.run_look import Judged, Lookout
 from coordinatord.features.typing import gate
 from coordinatord.features.typing.records import (
@@ -28,9 +28,17 @@ from coordinatord.terminals.port import Sighting, Terminal
 PROMPT_GAP_S: Final = 0.4
 """Least time between two texts to one pane: Herdr's Enter comes 300 ms after the text (T-19)."""
 
+_NOT_KNOWN: Final = frozenset({"agent_prompt_stalled", "timeout"})
+"""Codes after which the text may have arrived all the same (agents.md §1, fact 6)."""
+
 
 class Typist:
-    """One writer per pane; every text passes the gate or is not typed."""
+    """One writer per pane; every text passes the gate or is not typed.
+
+    The caller's purpose chooses the method: `prompt` for an agent's composer (after `look`),
+    `shell_line` for a shell, `press_enter` for the one key, `raw` for what an operator says. While
+    ``paused`` is true none of them types.
+    """
 
     def __init__(
         self,
@@ -48,6 +56,7 @@ class Typist:
         self._clock = clock
         self._queues: defaultdict[PaneId, anyio.Lock] = defaultdict(anyio.Lock)
         self._last: dict[PaneId, float] = {}
+        self.paused = False
 
     @asynccontextmanager
     async def turn(self, pane: PaneId) -> AsyncIterator[bool]:
@@ -64,6 +73,8 @@ class Typist:
 
     async def look(self, judged: Judged) -> Held | Clear:
         """May text be given to the agent that was judged just now? At most two further host calls."""
+        if self.paused:
+            return Held("paused")
         if not self._may_type():
             return Held("host-protocol")
         obstacle = gate.occupant_stands(judged.seen, judged.outcome)
@@ -87,12 +98,16 @@ class Typist:
 
     async def prompt(self, pane: PaneId, text: str) -> TypingOutcome:
         """Give text to the agent, once. Hold the pane's `turn` while calling."""
+        if self.paused:
+            return NotTyped("typing is paused")
         self._last[pane] = self._clock.awake()
         try:
             await self._terminal.prompt(pane, text)
         except Uncertain as error:
             return MaybeTyped(str(error))
-        except (PaneMissing, Unreachable, HostRefused) as error:
+        except HostRefused as error:
+            return (MaybeTyped if error.code in _NOT_KNOWN else NotTyped)(str(error))
+        except (PaneMissing, Unreachable) as error:
             return NotTyped(str(error))
         finally:
             self._last[pane] = self._clock.awake()
@@ -103,6 +118,8 @@ class Typist:
 
         The host checks that the agent is still in front: in a shell, Enter would run what stands there.
         """
+        if self.paused:
+            return NotTyped("typing is paused")
         try:
             await self._terminal.press(pane, ("enter",), to_agent=True)
         except Uncertain as error:
@@ -111,12 +128,30 @@ class Typist:
             return NotTyped(str(error))
         return Typed()
 
-    async def raw(self, pane: PaneId, text: str, enter: bool) -> None:
-        """Type as it is, unguarded: an operator's explicit wish.
+    async def shell_line(self, seen: Sighting, line: str) -> Held | None:
+        """Give one line to the shell that is in front in this pane, with Enter; None: it was typed.
 
         Raises:
             WorldFailed: as the terminal port says.
         """
+        async with self.turn(seen.pane):
+            if self.paused:
+                return Held("paused")
+            obstacle = gate.shell_in_front(await self._lookout.foreground(seen))
+            if obstacle is None:
+                await self._terminal.send(seen.pane, line, ("enter",))
+                self._last[seen.pane] = self._clock.awake()
+        return obstacle
+
+    async def raw(self, pane: PaneId, text: str, enter: bool) -> None:
+        """Type as it is, unguarded: an operator's explicit wish.
+
+        Raises:
+            Refused: ``paused``.
+            WorldFailed: as the terminal port says.
+        """
+        if self.paused:
+            raise Refused("paused", "Typing is paused.", "Allow it again: coordctl resume")
         async with self.turn(pane):
             await self._terminal.send(pane, text, ("enter",) if enter else ())
             self._last[pane] = self._clock.awake()

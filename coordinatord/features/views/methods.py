@@ -21,6 +21,7 @@ from coordinatord.features.questions import table as questions
 from coordinatord.features.questions.records import Answered
 from coordinatord.features.reports import table as reports
 from coordinatord.features.tasks.table import TASKS, task_named
+from coordinatord.features.typing.table import pause_of
 from coordinatord.features.views import sentence
 from coordinatord.features.views.records import AnyRecord, Connection, Inbox, InboxItem, Status, Why
 from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus, ShowRecord
@@ -122,6 +123,7 @@ class ViewMethods:
             socket=running.socket,
             terminal=self._connection(),
             held=held,
+            pause=pause_of(view),
             stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
             owed=len(owed.items),
             oldest_debt_s=max((now - item.since for item in owed.items), default=None),

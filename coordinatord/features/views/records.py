@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from coordinatord.features.delivery.records import Attempt, Stage
+from coordinatord.features.typing.records import Pause
 from coordinatord.ids import SeatId, TaskId
 
 
@@ -70,6 +71,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     socket: str
     terminal: Connection
     held: dict[str, int]
+    pause: Pause = Pause()
     stages: dict[Stage, int] = {}
     owed: int = 0
     oldest_debt_s: float | None = None
