@@ -48,6 +48,15 @@ def ancestry(pid: int) -> tuple[ProcessId, ...]:
     return tuple(line)
 
 
+def arguments(process: ProcessId) -> tuple[str, ...]:
+    """The command line of exactly this process; empty if it is gone or not ours to read."""
+    try:
+        found = tuple(psutil.Process(process.pid).cmdline())
+    except (psutil.Error, OSError):
+        return ()
+    return found if identify(process.pid) == process else ()
+
+
 def environment(pid: int) -> dict[str, str]:
     """The environment the process was started with; empty if it is gone or not ours to read."""
     try:

@@ -58,6 +58,7 @@ class FakeLink:
 
     def __init__(self, ancestry: tuple[ProcessId, ...]) -> None:
         self.peer = Peer(0, 999_999, ancestry)
+        self.peer.__dict__["arguments"] = ((),) * len(ancestry)
         self.peer.__dict__["environment"] = {}
         self.greeting: object | None = None
         self.caller: object | None = None

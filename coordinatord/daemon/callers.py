@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import anyio
 import msgspec
@@ -15,6 +15,7 @@ from coordinatord.features.panes.records import Caller, Seat
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.panes.table import all_seats
 from coordinatord.ids import PaneId
+from coordinatord.kinds import AgentKind, is_shared_server
 from coordinatord.server.dispatch import Link
 from coordinatord.store.database import Database, View
 
@@ -44,11 +45,16 @@ class Callers:
     """Proves who calls. Results are kept per connection until panes or records change."""
 
     def __init__(
-        self, database: Database, lookout: Lookout, host_socket: Callable[[], str]
+        self,
+        database: Database,
+        lookout: Lookout,
+        host_socket: Callable[[], str],
+        kinds: Mapping[str, AgentKind],
     ) -> None:
         self._database = database
         self._lookout = lookout
         self._host_socket = host_socket
+        self._kinds = kinds
 
     async def of(self, link: Link) -> Caller:
         """The caller on this connection."""
@@ -66,14 +72,30 @@ class Callers:
         hello = link.greeting if isinstance(link.greeting, Hello) else None
         claimed = self._claim(link, hello)
         terminal, seats = await self._database.read(_known, hello.token if hello else None)
+        shared = self._under_shared_server(link)
         evidence = proof.Evidence(
-            ancestry=link.peer.ancestry, claimed_pane=claimed, token_terminal=terminal
+            ancestry=link.peer.ancestry,
+            claimed_pane=claimed,
+            token_terminal=terminal,
+            shared_server=shared,
         )
         placed = self._place(evidence)
         if placed is None or placed.proof == "claim":
             await self._refresh(standing)
             placed = self._place(evidence)
-        return proof.caller_of(placed, claimed, seats, self._lookout.sightings.shell)
+        return proof.caller_of(
+            placed, claimed, seats, self._lookout.sightings.shell, shared_server=shared
+        )
+
+    def _under_shared_server(self, link: Link) -> bool:
+        """Looked for up to the nearest pane's shell: above it, it is the terminal host that is served."""
+        shells = self._lookout.sightings.shells()
+        for process, argv in zip(link.peer.ancestry, link.peer.arguments, strict=True):
+            if process in shells:
+                return False
+            if is_shared_server(self._kinds, argv):
+                return True
+        return False
 
     def _place(self, evidence: proof.Evidence) -> proof.Placed | None:
         sightings = self._lookout.sightings

@@ -16,6 +16,7 @@ import msgspec
 
 from coordinatord.daemon.callers import Callers
 from coordinatord.features.panes import authority
+from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
 from coordinatord.server.dispatch import Link, Route
 from coordinatord.store import keys
@@ -165,4 +166,6 @@ def _keyed(
     found: tuple[object, ...],
 ) -> msgspec.Raw:
     kept = _replayed(tx, caller, asked)
+    if kept is None:
+        seats.adopt(tx, caller)
     return _kept(tx, caller, asked, fn(tx, caller, asked, *found)) if kept is None else kept

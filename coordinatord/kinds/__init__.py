@@ -11,7 +11,7 @@ which kind a process is.
 
 from coordinatord.kinds.agent_kind import AgentKind
 from coordinatord.kinds.loading import load
-from coordinatord.kinds.programs import kind_of_program
+from coordinatord.kinds.programs import is_shared_server, kind_of_program
 from coordinatord.kinds.screen import (
     Blank,
     Busy,
@@ -38,6 +38,7 @@ __all__ = [
     "Reading",
     "Unclear",
     "composer_holds",
+    "is_shared_server",
     "kind_of_program",
     "load",
     "read_screen",

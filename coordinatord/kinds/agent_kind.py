@@ -159,6 +159,8 @@ class AgentKind(
         start, resume, fork: argument vectors; ``{session}`` stands for the session's id or path.
             Empty: cannot be done.
         quit: what to type to end it.
+        shared_server: words that follow the program's name in the argument vector of a background
+            server of this kind that serves several panes at once; empty: it has none.
         session: is a session's value an id or a path?
         session_when: is the session known once the agent is ready, or only with its first prompt?
         wraps_long_text: text of several lines does not arrive as it was sent: it goes by file.
@@ -177,6 +179,7 @@ class AgentKind(
     resume: tuple[str, ...] = ()
     fork: tuple[str, ...] = ()
     quit: str = ""
+    shared_server: tuple[str, ...] = ()
     session: Literal["id", "path"] = "id"
     session_when: Literal["start", "first-prompt", "never"] = "never"
     wraps_long_text: bool = False

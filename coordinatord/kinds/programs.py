@@ -16,6 +16,8 @@ from coordinatord.kinds.agent_kind import AgentKind
 _INTERPRETER: Final = re.compile(r"node(?:js)?|bun|deno|python[\d.]*")
 _WITH_VALUE: Final = frozenset({"-r", "--require", "--import", "--loader", "-C", "-X", "-W"})
 _INLINE: Final = frozenset({"-e", "--eval", "-p", "--print", "-c", "-m"})
+_PROGRAM_WITHIN: Final = 4
+"""An interpreter and its flags may stand before the program's own name."""
 _SUFFIX: Final = re.compile(r"\.(?:[cm]?js|py)$")
 
 
@@ -36,6 +38,22 @@ def kind_of_program(
         if called.intersection(kind.executables) or (script and _launches(kind, script)):
             return kind.name
     return None
+
+
+def is_shared_server(kinds: Mapping[str, AgentKind], argv: Sequence[str]) -> bool:
+    """Is this an agent's background server, which serves several panes? What it or its children call
+    says nothing about the pane that it is done for (agents.md §4.3)."""
+    for kind in kinds.values():
+        words = kind.shared_server
+        for at, word in enumerate(argv[:_PROGRAM_WITHIN]):
+            after = tuple(argv[at + 1 : at + 1 + len(words)])
+            if (
+                words
+                and after == words
+                and (_base(word) in kind.executables or _launches(kind, word))
+            ):
+                return True
+    return False
 
 
 def _script(argv: Sequence[str]) -> str | None:

@@ -42,6 +42,11 @@ class Peer:
         found = lineage.environment(self.pid)
         return found if lineage.identify(self.pid) == self.ancestry[0] else {}
 
+    @cached_property
+    def arguments(self) -> tuple[tuple[str, ...], ...]:
+        """The command line of each process of ``ancestry``, read at first use; empty where it is gone."""
+        return tuple(lineage.arguments(process) for process in self.ancestry)
+
 
 def peer_of(connection: socket.socket) -> Peer:
     """The process that called ``connect`` on the other end.

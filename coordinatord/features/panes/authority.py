@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from coordinatord.errors import Refused
+from coordinatord.features.panes.proof import SHARED_SERVER
 from coordinatord.features.panes.records import Caller
 from coordinatord.ids import OPERATOR, SeatId, TaskId, worker_of
 from coordinatord.wire.requests import Access
@@ -19,13 +20,30 @@ def check(access: Access, caller: Caller) -> None:
     if not caller.proven:
         raise Refused(
             "not-proven",
-            f"This needs a proven seat; you only claim pane {caller.pane}.",
-            "Call from a process of that pane, or pass its COORDINATORD_TOKEN.",
+            f"This needs a proven seat; you only claim to be {_claimed(caller)}.",
+            f"It counts for nothing that {caller.doubt}; see docs/security.md."
+            if caller.doubt == SHARED_SERVER
+            else "Call from a process of that pane, or pass its COORDINATORD_TOKEN.",
         )
     if access is Access.COORDINATION and not caller.coordinates:
         raise _wrong_seat("The coordinator or the operator does this", caller)
     if access is Access.OPERATOR and caller.seat != OPERATOR:
         raise _wrong_seat("Only a person outside every pane does this", caller)
+
+
+def seats_of(caller: Caller) -> frozenset[SeatId]:
+    """Every seat of the caller's occupant."""
+    return frozenset((caller.seat, *caller.also))
+
+
+def coordinates_task(caller: Caller, parent: SeatId, what: str) -> None:
+    """Only the coordinator, the operator, or the seat that the task reports to may ``what``.
+
+    Raises:
+        Refused: ``not-allowed``.
+    """
+    if not caller.coordinates and parent not in seats_of(caller):
+        raise _wrong_seat(f"Only the coordinator, or {parent}, may {what}", caller)
 
 
 def worker_only(caller: Caller, task: TaskId, what: str) -> None:
@@ -34,7 +52,7 @@ def worker_only(caller: Caller, task: TaskId, what: str) -> None:
     Raises:
         Refused: ``not-allowed``.
     """
-    if caller.seat != worker_of(task):
+    if worker_of(task) not in seats_of(caller):
         raise _wrong_seat(f"Only the worker of {task} may {what}", caller)
 
 
@@ -44,7 +62,7 @@ def not_own_work(caller: Caller, task: TaskId, what: str) -> None:
     Raises:
         Refused: ``not-allowed``.
     """
-    if caller.seat == worker_of(task):
+    if worker_of(task) in seats_of(caller):
         raise _wrong_seat(f"The worker of {task} may not {what}", caller)
 
 
@@ -54,8 +72,12 @@ def recipient_only(caller: Caller, recipient: SeatId, what: str) -> None:
     Raises:
         Refused: ``not-allowed``.
     """
-    if recipient not in (caller.seat, *caller.also) and caller.seat != OPERATOR:
+    if recipient not in seats_of(caller) and caller.seat != OPERATOR:
         raise _wrong_seat(f"Only {recipient} may {what}", caller)
+
+
+def _claimed(caller: Caller) -> str:
+    return f"in pane {caller.pane}" if caller.pane else "in some pane"
 
 
 def _wrong_seat(rule: str, caller: Caller) -> Refused:

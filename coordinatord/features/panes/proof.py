@@ -7,13 +7,19 @@ attacker of the same user.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import Final
 
 import msgspec
 
-from coordinatord.features.panes.judgement import STANDS, Gone, judge
-from coordinatord.features.panes.records import Caller, Outcome, Proof, Seat
-from coordinatord.ids import COORDINATOR, OPERATOR, PaneId, ProcessId, SeatId, peer_of
+from coordinatord.features.panes.judgement import STANDS, Gone, judge, refreshed
+from coordinatord.features.panes.records import Caller, Outcome, Proof, Role, Seat
+from coordinatord.ids import OPERATOR, PaneId, ProcessId, SeatId, peer_of
 from coordinatord.terminals.port import Sighting
+
+SHARED_SERVER: Final = (
+    "this runs under an agent's shared background server, which works for several panes"
+)
+"""Why a caller there has no proof. The way out: ``daemon_auto_start = false`` in Codex's configuration."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,6 +30,9 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     """From ``hello`` or the peer's environment; None if it names another host's socket."""
     token_terminal: str | None = None
     """The terminal for which the presented launch token was made; None for no or an unknown token."""
+    shared_server: bool = False
+    """The caller runs under an agent's background server that works for several panes at once: neither
+    its ancestors nor its environment say for which one (agents.md §4.3)."""
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -39,6 +48,17 @@ def place(
     shells: Mapping[ProcessId, PaneId],
 ) -> Placed | None:
     """Where the caller sits, best proof first; None: in no pane of this host."""
+    found = _best(evidence, panes, shells)
+    if found is not None and evidence.shared_server:
+        return Placed(found.sighting, "claim")
+    return found
+
+
+def _best(
+    evidence: Evidence,
+    panes: Mapping[PaneId, Sighting],
+    shells: Mapping[ProcessId, PaneId],
+) -> Placed | None:
     by_token = _with_terminal(panes.values(), evidence.token_terminal)
     if by_token is not None:
         return Placed(by_token, "token")
@@ -55,21 +75,25 @@ def caller_of(
     claimed: PaneId | None,
     seats: Iterable[Seat],
     shell_of: Callable[[str], ProcessId | None],
+    *,
+    shared_server: bool = False,
 ) -> Caller:
     """The caller's seat. A pane without a seat of its own is a developer's, addressed as a peer.
 
     ``shell_of`` gives the probed shell of a terminal: a hand-off gives the pane a new terminal.
     """
     if placed is None:
-        return _outside(claimed)
-    seen = placed.sighting
-    here = judged_in(seen, seats, shell_of(seen.terminal_id))
-    standing = [seat for seat, outcome in here if outcome in STANDS]
+        return _outside(claimed, shared_server)
+    seen, shell = placed.sighting, shell_of(placed.sighting.terminal_id)
+    here = judged_in(seen, seats, shell)
+    standing = [(seat, outcome) for seat, outcome in here if outcome in STANDS]
     if standing:
-        return _seated(standing, placed)
+        return _seated(standing, placed, shell, SHARED_SERVER if shared_server else None)
     doubt = next(
         (f"the recorded occupant of {seat.id} is {outcome}" for seat, outcome in here), None
     )
+    if shared_server:
+        doubt = SHARED_SERVER
     return Caller(
         seat=peer_of(seen.terminal_id),
         role="developer",
@@ -98,15 +122,30 @@ def seat_of(seen: Sighting, seats: Iterable[Seat], shell: ProcessId | None) -> S
     return next((seat.id for seat, outcome in here if outcome in STANDS), None)
 
 
-def _outside(claimed: PaneId | None) -> Caller:
+def _outside(claimed: PaneId | None, shared_server: bool) -> Caller:
+    if shared_server:
+        # an agent for certain, and nobody knows whose: never the person outside every pane
+        return Caller(
+            seat=SeatId(f"pane:{claimed or 'unknown'}"),
+            role="developer",
+            proof="claim",
+            pane=claimed,
+            doubt=SHARED_SERVER,
+        )
     if claimed is None:
         return Caller(seat=OPERATOR, role="operator", proof="operator")
     # a claimed pane that the host does not have: neither a seat nor a person outside every pane
     return Caller(seat=SeatId(f"pane:{claimed}"), role="developer", proof="claim", pane=claimed)
 
 
-def _seated(standing: list[Seat], placed: Placed) -> Caller:
-    seat, seen = standing[0], placed.sighting
+def _seated(
+    standing: list[tuple[Seat, Outcome]],
+    placed: Placed,
+    shell: ProcessId | None,
+    doubt: str | None,
+) -> Caller:
+    (seat, outcome), seen = standing[0], placed.sighting
+    known = seat.occupant and refreshed(seat.occupant, seen, shell)
     return Caller(
         seat=seat.id,
         role=seat.role,
@@ -114,7 +153,11 @@ def _seated(standing: list[Seat], placed: Placed) -> Caller:
         task=seat.task,
         pane=seen.pane,
         terminal_id=seen.terminal_id,
-        also=tuple(other.id for other in standing[1:] if other.role == "developer"),
+        doubt=doubt,
+        also=tuple(other.id for other, _ in standing[1:]),
+        outcome=outcome,
+        binding=seat.binding,
+        adopts=known if known != seat.occupant or seen.pane != seat.pane else None,
     )
 
 
@@ -124,9 +167,11 @@ def _might_be(seat: Seat, seen: Sighting) -> bool:
     )
 
 
+_ORDER: Final[Mapping[Role, int]] = {"coordinator": 0, "worker": 1, "reviewer": 2}
+
+
 def _importance(seat: Seat) -> tuple[int, int]:
-    order = 0 if seat.id == COORDINATOR else 1 if seat.role in ("worker", "reviewer") else 2
-    return order, -seat.seq
+    return _ORDER.get(seat.role, len(_ORDER)), -seat.seq
 
 
 def _with_terminal(panes: Iterable[Sighting], terminal_id: str | None) -> Sighting | None:

@@ -54,7 +54,14 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     doubt: str | None = None
     """Why the seat of a proven pane does not stand (its occupant is not the recorded one)."""
     also: tuple[SeatId, ...] = ()
-    """Seats without a role under which the same occupant was addressed before it got this one."""
+    """Other seats of the same occupant: it reviews, works on an archived task, or was addressed before it
+    got a role."""
+    outcome: Outcome = "same"
+    binding: int = 0
+    """The seat's binding when the caller was proven."""
+    adopts: Occupant | None = None
+    """What the judgement has shown and the seat's record does not say yet: recorded with the next change
+    that this caller makes."""
 
     @property
     def proven(self) -> bool:

@@ -66,8 +66,11 @@ class Sightings:
             self.changes.wake()
 
     def learn_shell(self, terminal_id: str, shell: ProcessId) -> None:
-        """Which process is the shell of this terminal; it stays so for the terminal's life."""
+        """Which process is the shell of this terminal. A new one unsettles whoever was proven by the old."""
+        before = self._shells.get(terminal_id)
         self._shells[terminal_id] = shell
+        if before not in (None, shell):
+            self.changes.wake()
 
     def shell(self, terminal_id: str) -> ProcessId | None:
         """The terminal's shell, if it was probed."""

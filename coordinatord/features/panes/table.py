@@ -68,6 +68,22 @@ def refresh(tx: Transaction, seat: Seat, pane: PaneId, occupant: Occupant) -> Se
     return record
 
 
+def adopt(tx: Transaction, caller: Caller) -> None:
+    """Record what proving this caller has shown (a hand-off, a restored or a new conversation)."""
+    known = SEATS.get(tx, caller.seat) if caller.adopts is not None else None
+    if known is None or caller.adopts is None or caller.pane is None or not caller.proven:
+        return
+    if known.binding == caller.binding:
+        refresh(tx, known, caller.pane, caller.adopts)
+
+
+def vacate(tx: Transaction, caller: Caller | None, seat: SeatId) -> None:
+    """Nobody has this seat from now on; who was in its pane has one seat less."""
+    known = SEATS.get(tx, seat)
+    if known is not None and known.occupant is not None:
+        take(tx, caller, seat, known.role, pane=None, occupant=None, task=known.task)
+
+
 def _author(caller: Caller | None) -> dict[str, str]:
     if caller is None:
         return {"actor": "coordinatord"}
