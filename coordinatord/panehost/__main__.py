@@ -1,9 +1,9 @@
 """Runs the embedded pane host in the foreground: ``python -m coordinatord.panehost --socket …
 --state …``.
 
-Prints nothing; problems go to the log. Ends on SIGTERM, SIGINT and ``server.stop``: the layout is
-saved, all panes are hung up, the socket file is removed. Exit status 1: another host holds the
-lock, or the socket cannot be bound.
+Prints nothing; problems go to the log. Ends on SIGTERM, SIGINT, SIGHUP and ``server.stop``: the
+layout is saved, all panes are hung up, the socket file is removed. Exit status 1: another host holds
+the lock, or the socket cannot be bound.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import argparse
 import logging
 import logging.handlers
 import os
+import resource
 import secrets
 import signal
 import sys
@@ -31,6 +32,7 @@ from coordinatord.sockets.bind import BoundSocket, bind
 from coordinatord.sockets.lock import Held, Lock, acquire
 
 _LOG_SIZE: Final = 1 << 20
+_DESCRIPTORS: Final = 4096
 _CHECK: Final = 15.0
 """Seconds between two checks that the socket file is still ours."""
 log = logging.getLogger("coordinatord.panehost")
@@ -40,7 +42,7 @@ def main() -> int:
     """Read the flags, take the lock, serve."""
     flags = _flags()
     _log_to(flags.log)
-    os.umask(0o077)
+    _allow_descriptors()
     try:
         kinds = Kinds.load(flags.kinds)
         lock = acquire(flags.state.parent / "panehost.lock")
@@ -114,7 +116,7 @@ async def _end(host: Host, state: Path) -> None:
 
 
 async def _stop_on_signal(host: Host) -> None:
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT, signal.SIGHUP) as signals:
         async for _ in signals:
             host.stopping.set()
 
@@ -161,7 +163,16 @@ def _flags() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def _allow_descriptors() -> None:
+    """Each pane and each connection takes one; the usual soft limit is 1024."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _DESCRIPTORS if hard == resource.RLIM_INFINITY else min(_DESCRIPTORS, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _log_to(path: Path) -> None:
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_CLOEXEC, 0o600))
     handler = logging.handlers.RotatingFileHandler(path, maxBytes=_LOG_SIZE, backupCount=2)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)

@@ -31,7 +31,7 @@ class Connection(ByteSendStream):
         What follows the first line stays unread where it is not asked for: the rule is one request
         per connection.
         """
-        data = bytearray(self._rest)
+        data = bytearray()
         while b"\n" not in data:
             if len(data) > LONGEST_LINE:
                 return None
@@ -44,6 +44,9 @@ class Connection(ByteSendStream):
 
     async def receive(self) -> bytes:
         """What comes next; empty at the end."""
+        if self._rest:
+            rest, self._rest = self._rest, b""
+            return rest
         while True:
             try:
                 return self._sock.recv(_PIECE)

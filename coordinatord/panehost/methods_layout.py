@@ -287,9 +287,7 @@ def _no_target() -> Failed:
 
 async def _folder(host: Host, wanted: str | None, otherwise: str | None) -> str:
     """Where to start; in a thread, for a folder may lie on a disk that does not answer."""
-    return await anyio.to_thread.run_sync(
-        environment.folder, wanted, otherwise, host.settings.base
-    )
+    return await anyio.to_thread.run_sync(environment.folder, wanted, otherwise, host.settings.base)
 
 
 def _announce_tab(host: Host, workspace: Workspace, tab: Tab, hosted: HostedPane) -> None:
@@ -322,5 +320,6 @@ async def _end_all(host: Host, panes: list[HostedPane]) -> None:
     for hosted in panes:
         host.forget(hosted)
     host.announce_focus()
-    for hosted in panes:
-        await host.end(hosted)
+    async with anyio.create_task_group() as tasks:
+        for hosted in panes:
+            tasks.start_soon(host.end, hosted)

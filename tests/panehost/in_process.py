@@ -22,7 +22,6 @@ from coordinatord.panehost.detection import Kinds
 from coordinatord.panehost.host import Host, Settings
 from coordinatord.panehost.server import Server
 
-
 KINDS = Kinds.load()
 
 

@@ -26,7 +26,7 @@ async def saved_with(path: Path, *, session: AgentSession | None = None) -> dict
         second.label = "reviewer"
         second.tokens.report({"role": "review"}, None, 0.0)
         second.agent.session, second.agent.name, second.agent.managed = session, "rev", True
-        path.write_bytes(saved.taken(host))
+        await anyio.Path(path).write_bytes(saved.taken(host))
         return {pane.pane_id: pane.terminal_id for pane in host.panes()}
 
 

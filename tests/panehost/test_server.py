@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import anyio
 import msgspec
@@ -100,10 +106,11 @@ async def test_the_second_request_on_a_connection_is_not_answered() -> None:
 async def test_a_byte_on_a_subscription_ends_it() -> None:
     """T-2: after the answer the connection is one-way."""
     async with serving() as served:
-        async with await served.subscribe({"type": "pane.closed"}) as connection:
-            await connection.send(b"x")
-            with anyio.fail_after(5):
-                assert await connection.line() is None
+        connection = await served.subscribe({"type": "pane.closed"})
+        await connection.send(b"x")
+        with anyio.fail_after(5):
+            assert await connection.line() is None
+        await connection.aclose()
 
 
 async def test_a_method_with_a_bug_ends_its_own_request_only(
@@ -236,3 +243,36 @@ async def test_stopping_tells_output_waits_and_ends_the_rest() -> None:
                 assert told["error"]["code"] == "server_unavailable"
                 assert await stream.line() is None
             await stream.aclose()
+
+
+def host_process(folder: Path) -> subprocess.Popen[bytes]:
+    flags = ["--socket", folder / "s", "--state", folder / "panehost.json", "--log", folder / "log"]
+    command = [sys.executable, "-m", "coordinatord.panehost", *map(str, flags)]
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def wait_for_socket(folder: Path) -> None:
+    until = time.monotonic() + 30
+    while not (folder / "s").exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_one_host_per_state_file_and_nothing_printed(runtime_base: Path) -> None:
+    first = host_process(runtime_base)
+    try:
+        wait_for_socket(runtime_base)
+        before = os.lstat(runtime_base / "s")
+        assert stat.S_IMODE(before.st_mode) == 0o600
+        second = host_process(runtime_base)
+        assert second.communicate(timeout=30) == (b"", None)
+        assert second.returncode == 1
+        assert os.path.samestat(before, os.lstat(runtime_base / "s"))
+        assert f"pid {first.pid}" in (runtime_base / "log").read_text()
+    finally:
+        first.terminate()
+        told, _ = first.communicate(timeout=30)
+    assert (first.returncode, told) == (0, b"")
+    assert not (runtime_base / "s").exists()
