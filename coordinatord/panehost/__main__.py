@@ -1,9 +1,8 @@
-"""Runs the embedded pane host in the foreground: ``python -m coordinatord.panehost --socket …
---state …``.
+"""Runs the embedded pane host in the foreground: ``python -m coordinatord.panehost``.
 
 Prints nothing; problems go to the log. Ends on SIGTERM, SIGINT, SIGHUP and ``server.stop``: the
-layout is saved, all panes are hung up, the socket file is removed. Exit status 1: another host holds
-the lock, or the socket cannot be bound.
+layout is saved, all panes are hung up, the socket file is removed. Exit status 1: another host
+holds the lock, or the socket cannot be bound.
 """
 
 from __future__ import annotations
@@ -26,8 +25,9 @@ import anyio.abc
 from coordinatord.errors import Refused
 from coordinatord.panehost import environment, saved
 from coordinatord.panehost.detection import Kinds
-from coordinatord.panehost.host import Host, Settings
+from coordinatord.panehost.host import Host
 from coordinatord.panehost.server import Server
+from coordinatord.panehost.settings import Settings
 from coordinatord.sockets.bind import BoundSocket, bind
 from coordinatord.sockets.lock import Held, Lock, acquire
 

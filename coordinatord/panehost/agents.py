@@ -15,41 +15,16 @@ from typing import Final
 import msgspec
 
 from coordinatord.panehost.records import AgentSession
+from coordinatord.panehost.reports import (
+    FULL_AUTHORITIES,
+    SCREEN_ONLY_SOURCES,
+    Report,
+    is_official,
+    may_replace,
+)
 from coordinatord.panehost.requests import Status
 
-SCREEN_ONLY_SOURCES: Final = frozenset(
-    f"herdr:{kind}"
-    for kind in (
-        "claude",
-        "codex",
-        "copilot",
-        "devin",
-        "droid",
-        "qodercli",
-        "qwen",
-        "cursor",
-        "grok",
-    )
-)
-"""Sources whose state is dropped: only the session id of their reports is kept."""
-FULL_AUTHORITIES: Final = frozenset(
-    f"herdr:{kind}" for kind in ("pi", "omp", "mastracode", "opencode", "kilo", "kimi")
-)
-"""Sources whose state switches looking at the screen off."""
-_REPLACING: Final[dict[str, frozenset[str]]] = {
-    "claude": frozenset({"clear", "resume", "compact"}),
-    "codex": frozenset({"startup", "clear", "resume", "compact"}),
-    "pi": frozenset({"new", "resume", "fork"}),
-    "omp": frozenset({"startup", "new", "resume", "fork"}),
-    "qwen": frozenset({"startup", "clear", "resume", "compact", "branch"}),
-    "hermes": frozenset({"startup", "new", "resume"}),
-    "mastracode": frozenset({"startup"}),
-    "opencode": frozenset({"select"}),
-}
-"""Start sources with which another session id of the same source replaces the stored one (§3.3)."""
 _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-_LONGEST_ID: Final = 512
-_LONGEST_PATH: Final = 4096
 _AGREEING_LOOKS: Final = 3
 """So many looks must agree that nothing shows work before working becomes idle."""
 
@@ -70,14 +45,6 @@ class Change(enum.Flag):
     DETECTED = enum.auto()
     RELEASED = enum.auto()
     RECORD = enum.auto()
-
-
-class Report(msgspec.Struct, frozen=True):
-    """The last state a source reported for a kind."""
-
-    source: str
-    agent: str
-    state: Status
 
 
 class Counter:
@@ -213,7 +180,7 @@ class Agent:
 
     def converse(self, session: AgentSession, start: str | None, seq: int | None) -> Change:
         """A hook says in which conversation the agent is; taken under the rules of §3.3 only."""
-        if not self._admits(session.source, session.agent, seq) or not _official(session):
+        if not self._admits(session.source, session.agent, seq) or not is_official(session):
             return Change.NOTHING
         if self.detected is not None and self.detected != session.agent:
             return Change.NOTHING
@@ -223,8 +190,7 @@ class Agent:
             return Change.NOTHING
         if old.value == session.value:
             return Change.NOTHING
-        allowed = _REPLACING.get(session.agent)
-        if session.agent != "agy" and (allowed is None or start not in allowed):
+        if not may_replace(session.agent, start):
             return Change.NOTHING
         self.session = session
         if self.name is not None and not self.managed:
@@ -339,18 +305,3 @@ class Agent:
     def _drop_name(self) -> Change:
         self.name, self.managed, self.ready, self.launch = None, False, False, None
         return Change.RECORD
-
-
-def session_of(
-    source: str, agent: str, session_id: str | None, path: str | None
-) -> AgentSession | None:
-    """The session a report carries, or None if it carries none that may be kept."""
-    if session_id and len(session_id) <= _LONGEST_ID and session_id.isprintable():
-        return AgentSession(source, agent, "id", session_id)
-    if path and len(path) <= _LONGEST_PATH and path.startswith("/") and path.isprintable():
-        return AgentSession(source, agent, "path", path)
-    return None
-
-
-def _official(session: AgentSession) -> bool:
-    return session.source == f"herdr:{session.agent}"

@@ -6,7 +6,6 @@ broken pane never ends the host.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any, Final
@@ -24,33 +23,17 @@ from coordinatord.panehost.layout import Layout, Tab, Workspace
 from coordinatord.panehost.metadata import Sequences, Tokens
 from coordinatord.panehost.pane import Pane
 from coordinatord.panehost.requests import Status
+from coordinatord.panehost.settings import Settings
 from coordinatord.panehost.tree import Rect
 
 _LOOK_DELAY: Final = 0.05
 """Seconds from a pane's output to the look at it; output in between waits for the same look."""
 _INPUT_DELAY: Final = 0.15
+_BUSY_DELAY: Final = 0.1
+"""The same while output keeps coming: a flood must not be looked at all the time."""
 _AGAIN_DELAY: Final = 0.1
 """Seconds between the looks that must agree before working becomes idle."""
 log = logging.getLogger("coordinatord.panehost")
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What the host is told at its start; times in seconds, sizes in character cells."""
-
-    socket: str
-    program: str
-    base: Mapping[str, str]
-    shell: str
-    cwd: str
-    columns: int = 120
-    rows: int = 40
-    ready_floor: float = 3.0
-    enter_delay: float = 0.3
-    resume_delay: float = 0.75
-    stall_after: float = 5.0
-    pace: float = 1.0
-    quirks: bool = False
 
 
 class Host:
@@ -82,7 +65,6 @@ class Host:
         self._tokens: dict[str, tuple[Tokens, Sequences]] = {}
         self._counter = Counter()
         self._announced_focus: tuple[str, str, str] | None = None
-        self._look_delay = _LOOK_DELAY * settings.pace
 
     @property
     def area(self) -> Rect:
@@ -176,7 +158,7 @@ class Host:
                 env=variables,
                 columns=self.settings.columns,
                 rows=self.settings.rows,
-                on_output=lambda: self.look_soon(hosted, self._look_delay),
+                on_output=lambda: self._look_at_output(hosted),
                 on_exit=lambda status: self._exited(hosted),
             )
         except OSError as error:
@@ -241,7 +223,7 @@ class Host:
         if terminal is None or hosted.gone:
             return
         facts = terminal.foreground()
-        hosted.group = facts.group
+        hosted.group, hosted.looked_at = facts.group, self.clock()
         kind, settled_before = self.kinds.kind_of(facts), agent.settles_at()
 
         def step(now: float, shows: bool) -> Change:
@@ -345,6 +327,12 @@ class Host:
         if left.workspace is not None:
             self.forget_workspace(workspace.workspace_id)
         self.announce_focus()
+
+    def _look_at_output(self, hosted: HostedPane) -> None:
+        if not hosted.looking:
+            busy = self.clock() - hosted.looked_at < 2 * _BUSY_DELAY
+            delay = _BUSY_DELAY if busy else _LOOK_DELAY
+            self.look_soon(hosted, delay * self.settings.pace)
 
     def _look_due(self, hosted: HostedPane) -> None:
         hosted.looking = False

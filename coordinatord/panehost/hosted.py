@@ -30,6 +30,7 @@ class HostedPane:
     gone: bool = False
     closing: bool = False
     looking: bool = False
+    looked_at: float = -1.0
     attached: int = 0
     group: int | None = None
     title: str | None = None

@@ -5,11 +5,12 @@ too.
 from __future__ import annotations
 
 from coordinatord.panehost import metadata, requests_agents, views
-from coordinatord.panehost.agents import Change, Report, session_of
+from coordinatord.panehost.agents import Change
 from coordinatord.panehost.failures import Failed
 from coordinatord.panehost.host import Host
 from coordinatord.panehost.metadata import PresentationReport
 from coordinatord.panehost.methods import Answer, Table, ok
+from coordinatord.panehost.reports import Report, session_of
 
 
 def report_agent(host: Host, params: requests_agents.PaneReportAgent) -> Answer:

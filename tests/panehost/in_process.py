@@ -1,10 +1,11 @@
-"""A host with its server inside the test's own loop, and a client for it."""
+"""A host with its server inside the test's own loop, a client for it, and a host process."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import socket
+import subprocess
 import sys
 import tempfile
 import time
@@ -19,8 +20,9 @@ import msgspec
 
 from coordinatord.panehost.connection import Connection
 from coordinatord.panehost.detection import Kinds
-from coordinatord.panehost.host import Host, Settings
+from coordinatord.panehost.host import Host
 from coordinatord.panehost.server import Server
+from coordinatord.panehost.settings import Settings
 
 KINDS = Kinds.load()
 
@@ -107,3 +109,18 @@ async def serving(**changed: Any) -> AsyncIterator[Served]:
                 tasks.start_soon(Server(host, listener).run)
                 yield Served(host)
                 tasks.cancel_scope.cancel()
+
+
+def host_process(folder: Path) -> subprocess.Popen[bytes]:
+    flags = ["--socket", folder / "s", "--state", folder / "panehost.json", "--log", folder / "log"]
+    command = [sys.executable, "-m", "coordinatord.panehost", *map(str, flags)]
+    return subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def wait_for_socket(folder: Path) -> None:
+    until = time.monotonic() + 30
+    while not (folder / "s").exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)

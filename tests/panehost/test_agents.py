@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from coordinatord.panehost.agents import Agent, Change, Counter, Report, session_of
+from coordinatord.panehost.agents import Agent, Change, Counter
 from coordinatord.panehost.records import AgentSession
+from coordinatord.panehost.reports import Report, session_of
 
 
 def agent() -> Agent:

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import anyio
@@ -18,7 +15,7 @@ from coordinatord.panehost import methods_panes
 from coordinatord.panehost.methods import Answer
 from coordinatord.panehost.requests import PaneList
 from coordinatord.panehost.server import METHODS
-from tests.panehost.in_process import Served, serving
+from tests.panehost.in_process import Served, host_process, serving, wait_for_socket
 
 PING = b'{"id":"a","method":"ping","params":{}}\n'
 AGENT = "HERDR_AGENT=codex sh -c 'printf ready; stty raw; cat'"
@@ -243,21 +240,6 @@ async def test_stopping_tells_output_waits_and_ends_the_rest() -> None:
                 assert told["error"]["code"] == "server_unavailable"
                 assert await stream.line() is None
             await stream.aclose()
-
-
-def host_process(folder: Path) -> subprocess.Popen[bytes]:
-    flags = ["--socket", folder / "s", "--state", folder / "panehost.json", "--log", folder / "log"]
-    command = [sys.executable, "-m", "coordinatord.panehost", *map(str, flags)]
-    return subprocess.Popen(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-    )
-
-
-def wait_for_socket(folder: Path) -> None:
-    until = time.monotonic() + 30
-    while not (folder / "s").exists():
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_one_host_per_state_file_and_nothing_printed(runtime_base: Path) -> None:
