@@ -1,0 +1,1 @@
+-- columns and tables of the records that follow
