@@ -124,7 +124,7 @@ async def _stop_on_signal(host: Host) -> None:
 def _settings(flags: argparse.Namespace) -> Settings:
     base = environment.scrubbed(os.environ)
     return Settings(
-        socket=str(flags.socket),
+        socket=os.path.abspath(flags.socket),
         program=os.path.abspath(sys.executable),
         base=base,
         shell=environment.shell(base),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import anyio
 
@@ -19,7 +19,9 @@ from coordinatord.panehost.methods_panes import read_info
 from coordinatord.panehost.records import ReadInfo
 from coordinatord.panehost.requests_agents import OutputMatched, ScrollChanged, StatusChanged
 
-_LONGEST_PATTERN = 4096
+_LONGEST_PATTERN: Final = 4096
+_RUNAWAY: Final = re.compile(r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)[+*{]")
+"""A repeated group that repeats inside: one line of it can hold up the host for ever."""
 
 
 def entries(host: Host, request_id: str, asked: list[dict[str, Any]]) -> list[Entry]:
@@ -110,8 +112,8 @@ def matcher(match: requests.Match) -> Callable[[str], bool]:
     if isinstance(match, requests.Substring):
         return lambda line: match.value in line
     try:
-        if len(match.value) > _LONGEST_PATTERN:
-            raise re.error("pattern too long")
+        if len(match.value) > _LONGEST_PATTERN or _RUNAWAY.search(match.value):
+            raise re.error("the pattern is too long, or repeats what repeats itself")
         pattern = re.compile(match.value)
     except (re.error, OverflowError, RecursionError) as error:
         raise Failed("invalid_regex", f"regex parse error: {error}") from None

@@ -222,6 +222,17 @@ async def test_the_last_one_to_detach_gives_the_terminal_its_size_back() -> None
         assert (terminal.screen.columns, terminal.screen.rows) == (120, 40)
 
 
+@pytest.mark.parametrize("pattern", ["(", "(a+)+$", r"(\w*x)*", "x" * 5000])
+async def test_a_pattern_that_could_hold_up_the_host_is_refused(pattern: str) -> None:
+    async with serving() as served:
+        pane = await opened(served)
+        match = {"type": "regex", "value": pattern}
+        answer = await served.ask(
+            "pane.wait_for_output", pane_id=pane, source="visible", match=match, timeout_ms=0
+        )
+        assert answer["code"] == "invalid_regex"
+
+
 async def test_stopping_tells_output_waits_and_ends_the_rest() -> None:
     async with serving() as served:
         pane = await opened(served)
