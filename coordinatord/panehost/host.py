@@ -139,7 +139,7 @@ class Host:
         """Start the user's shell in the pane.
 
         Raises:
-            Failed: ``pane_split_failed``: nothing could be started.
+            OSError: nothing could be started.
         """
         workspace, tab = self.layout.where(hosted.pane_id)
         variables = environment.of_pane(
@@ -151,18 +151,15 @@ class Host:
             tab_id=tab.tab_id,
             pane_id=hosted.pane_id,
         )
-        try:
-            hosted.terminal = Pane.spawn(
-                argv=[self.settings.shell],
-                cwd=hosted.started_in,
-                env=variables,
-                columns=self.settings.columns,
-                rows=self.settings.rows,
-                on_output=lambda: self._look_at_output(hosted),
-                on_exit=lambda status: self._exited(hosted),
-            )
-        except OSError as error:
-            raise Failed("pane_split_failed", f"the shell could not be started: {error}") from None
+        hosted.terminal = Pane.spawn(
+            argv=[self.settings.shell],
+            cwd=hosted.started_in,
+            env=variables,
+            columns=self.settings.columns,
+            rows=self.settings.rows,
+            on_output=lambda: self._look_at_output(hosted),
+            on_exit=lambda status: self._exited(hosted),
+        )
         self._tasks.start_soon(self._run, hosted, hosted.terminal)
 
     async def end(self, hosted: HostedPane) -> None:

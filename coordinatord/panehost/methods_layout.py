@@ -23,7 +23,7 @@ async def create_workspace(host: Host, params: requests.WorkspaceCreate) -> Answ
     cwd = await _folder(host, params.cwd, _focused_folder(host))
     label = (params.label or "").strip() or os.path.basename(cwd) or UNLABELLED
     workspace, tab, pane_id = host.layout.open_workspace(label, focus=params.focus)
-    hosted = _open(host, pane_id, cwd, params.env)
+    hosted = _open(host, pane_id, cwd, params.env, "workspace_create_failed")
     host.hub.publish("workspace.created", workspace=views.workspace_info(host, workspace))
     _announce_tab(host, workspace, tab, hosted)
     return {
@@ -77,7 +77,7 @@ async def create_tab(host: Host, params: requests.TabCreate) -> Answer:
     workspace = host.workspace(workspace.workspace_id)
     label = (params.label or "").strip() or None
     tab, pane_id = host.layout.open_tab(workspace, label, focus=params.focus)
-    hosted = _open(host, pane_id, cwd, params.env)
+    hosted = _open(host, pane_id, cwd, params.env, "tab_create_failed")
     _announce_tab(host, workspace, tab, hosted)
     return {
         "type": "tab_created",
@@ -150,7 +150,7 @@ async def split_pane(host: Host, params: requests.PaneSplit) -> Answer:
     if target.gone:
         raise _no_target()
     pane_id = host.layout.split(target.pane_id, params.direction, params.ratio, focus=params.focus)
-    hosted = _open(host, pane_id, cwd, params.env)
+    hosted = _open(host, pane_id, cwd, params.env, "pane_split_failed")
     workspace, tab = host.layout.where(pane_id)
     host.hub.publish("pane.created", pane=views.pane_info(host, hosted))
     host.hub.publish("layout.updated", layout=views.layout_of(host, workspace, tab))
@@ -240,14 +240,15 @@ TABLE: Table = {
 }
 
 
-def _open(host: Host, pane_id: str, cwd: str, env: dict[str, str]) -> HostedPane:
+def _open(host: Host, pane_id: str, cwd: str, env: dict[str, str], failure: str) -> HostedPane:
+    """Start a shell where the layout has a place already; else take the place back."""
     hosted = host.add(pane_id, cwd)
     try:
         host.start(hosted, env)
-    except Failed:
+    except OSError as error:
         host.layout.drop(pane_id)
         host.forget(hosted)
-        raise
+        raise Failed(failure, f"the shell could not be started: {error}") from None
     return hosted
 
 

@@ -18,7 +18,6 @@ from typing import Final
 import anyio
 import msgspec
 
-from coordinatord.panehost.failures import Failed
 from coordinatord.panehost.host import Host
 from coordinatord.panehost.hosted import HostedPane
 from coordinatord.panehost.layout import Layout, Workspace
@@ -170,8 +169,8 @@ def _resuming(host: Host, kept: SavedPane) -> list[str] | None:
 def _start(host: Host, hosted: HostedPane) -> bool:
     try:
         host.start(hosted, {})
-    except Failed as failed:
-        log.error("pane %s could not be opened again: %s", hosted.pane_id, failed)
+    except OSError as error:
+        log.error("pane %s could not be opened again: %s", hosted.pane_id, error)
         return False
     return True
 
