@@ -174,6 +174,12 @@ class FakeTerminal:
 
         await self._act("rename", pane, rename)
 
+    async def focus(self, pane: PaneId) -> None:
+        def focus() -> None:
+            self._host.focused = self._host.at(pane).pane
+
+        await self._act("focus", pane, focus)
+
     async def close(self, pane: PaneId) -> None:
         await self._act("close", pane, lambda: self._host.remove_pane(pane))
 

@@ -270,6 +270,9 @@ class Terminal(Protocol):
     async def rename(self, pane: PaneId, label: str | None) -> None:
         """Set or clear the pane's label."""
 
+    async def focus(self, pane: PaneId) -> None:
+        """Show the pane to the person and give it the keyboard: only where somebody asked for it."""
+
     async def close(self, pane: PaneId) -> None:
         """End the pane and all that runs in it."""
 

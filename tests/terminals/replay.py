@@ -42,6 +42,13 @@ NAMES: Final = sorted(path.stem for path in FOLDER.glob("*.ndjson"))
 
 Json = dict[str, Any]
 
+_LET_GO: Final = (
+    anyio.ClosedResourceError,
+    anyio.BrokenResourceError,
+    anyio.BusyResourceError,
+)
+"""A stream that its client has just left: closed, or being tried for a half-close."""
+
 _SHARED: Final = ("agent", "agent_status", "agent_session", "terminal_id", "tokens")
 """What a pane's two records both say."""
 
@@ -300,8 +307,8 @@ class ReplayHost:
             if always or any(self._wants(entry, event) for entry in entries):
                 try:
                     await stream.send(json.dumps(event).encode() + b"\n")
-                except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-                    continue  # just let go by its client
+                except _LET_GO:
+                    continue
                 sent += 1
         return sent
 
@@ -411,7 +418,10 @@ class ReplayHost:
                 self.noise.append(f"written: {await stream.receive()!r}")
             except anyio.EndOfStream:
                 # a peer that closed its write side only can still be written to
-                await stream.send(b"\n")
+                try:
+                    await stream.send(b"\n")
+                except anyio.BusyResourceError:
+                    return  # an event is just being sent, and tells the same
                 self.noise.append("half-closed")
 
 
@@ -426,6 +436,7 @@ class View:
         self.workspaces: dict[str, HostWorkspace] = {}
         self.up = False
         self.handled: list[TerminalEvent] = []
+        self._around = False
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
         """Follow the terminal's stream until cancelled."""
@@ -434,7 +445,7 @@ class View:
             task_status.started()
             with self._inbox:
                 async for event in self._inbox:
-                    await self._handle(event)
+                    await self._take_in(event)
                     self.handled.append(event)
                     self._wake()
 
@@ -447,6 +458,18 @@ class View:
     async def _stream(self, *, task_status: TaskStatus[None]) -> None:
         with self._send:
             await self._terminal.run(self._send.send_nowait, task_status=task_status)
+
+    async def _take_in(self, event: TerminalEvent) -> None:
+        """Several reasons in a row to look around are one."""
+        if isinstance(event, LookAround):
+            self._around = True
+            if self._inbox.statistics().current_buffer_used:
+                return
+        if self._around:
+            self._around = False
+            await self._handle(LookAround())
+        if not isinstance(event, LookAround):
+            await self._handle(event)
 
     async def _handle(self, event: TerminalEvent) -> None:
         try:

@@ -172,7 +172,7 @@ async def test_answer_in_pieces_is_one_answer(host: ReplayHost, terminal: HerdrT
 
 
 async def test_nobody_listens(tmp_path: Path) -> None:
-    """Recording 07: a stale socket after SIGKILL refuses; no socket is the same. Nothing was done."""
+    """Recording 07: a stale socket after SIGKILL refuses; no socket is the same."""
     stale = tmp_path / "stale"
     with socket.socket(socket.AF_UNIX) as dead:
         dead.bind(str(stale))

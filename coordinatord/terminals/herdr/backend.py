@@ -200,6 +200,9 @@ class HerdrTerminal:
         await self._act("pane.rename", {"pane_id": pane, "label": label}, pane=pane)
         self._labels[pane] = label
 
+    async def focus(self, pane: PaneId) -> None:
+        await self._act("pane.focus", {"pane_id": pane}, pane=pane)
+
     async def close(self, pane: PaneId) -> None:
         await self._act("pane.close", {"pane_id": pane}, pane=pane)
 
