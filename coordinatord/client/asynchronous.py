@@ -47,12 +47,19 @@ async def connect(
         NoDaemon: there is no workspace.
     """
     target = await to_thread.run_sync(calls.target, socket, directory, environ, client, start)
+    failure: Exception | None = None
     async with anyio.create_task_group() as tasks:
         made = Client(target, tasks)
         try:
             yield made
+        except Exception as error:  # noqa: BLE001 - raised below, outside the task group
+            failure = error
         finally:
+            await made.aclose()
             tasks.cancel_scope.cancel()
+    if failure is not None:
+        # what the caller's block raises reaches it as it is, not in a group of ours
+        raise failure
 
 
 class Client:
@@ -63,6 +70,7 @@ class Client:
         self._tasks = tasks
         self._link: _Link | None = None
         self._opening = anyio.Lock()
+        self._watches: list[Watch] = []
 
     async def call(self, request: Request[R], *, timeout: float | None = SILENCE_S) -> R:
         """The answer to one request.
@@ -87,21 +95,16 @@ class Client:
                     raise calls.lost_twice(request) from None
         raise AssertionError("unreachable")
 
-    async def watch(self, since: int | None = None) -> AsyncIterator[Change]:
+    def watch(self, since: int | None = None) -> Watch:
         """Every change after the cursor, for ever, over connections of its own."""
-        cursor = since
-        while True:
-            async with await _open(self._target) as stream:
-                try:
-                    async for change in _follow(stream, self._target, cursor):
-                        if cursor is None or change.seq > cursor:
-                            cursor = change.seq
-                            yield change
-                except Lost:
-                    pass
-                except calls.CallFailed as failure:
-                    if failure.reason not in calls.RESUMABLE:
-                        raise
+        made = Watch(self._target, since)
+        self._watches.append(made)
+        return made
+
+    async def aclose(self) -> None:
+        """Close what the watches hold; `connect` does it at the end."""
+        for each in self._watches:
+            await each.aclose()
 
     async def _linked(self) -> _Link:
         async with self._opening:
@@ -178,36 +181,78 @@ class _Link:
                 await self._stream.send(greeting + line)
 
 
-async def _follow(
-    stream: UNIXSocketStream, target: Target, since: int | None
-) -> AsyncIterator[Change]:
-    side = ClientSide()
-    greeting = calls.greeting(side, target)
-    id, line = side.call(calls.SUBSCRIBE, {} if since is None else {"since": since})
-    try:
-        await stream.send(greeting + line)
+class Watch:
+    """The changes after a cursor, one by one: ``async for change in client.watch(since)``.
+
+    It goes on from its cursor when the daemon goes away and comes back.
+    """
+
+    def __init__(self, target: Target, since: int | None) -> None:
+        self._target = target
+        self._cursor = since
+        self._stream: UNIXSocketStream | None = None
+        self._side = ClientSide()
+        self._call = 0
+
+    def __aiter__(self) -> Watch:
+        return self
+
+    async def __anext__(self) -> Change:
         while True:
-            side.feed(await stream.receive())
-            for event in side.events():
-                if isinstance(event, Failed) and event.id in (id, None):
+            try:
+                change = await self._next_change()
+            except Lost:
+                await self.aclose()
+            except calls.CallFailed as failure:
+                await self.aclose()
+                if failure.reason not in calls.RESUMABLE:
+                    raise
+            else:
+                if self._cursor is None or change.seq > self._cursor:
+                    self._cursor = change.seq
+                    return change
+
+    async def aclose(self) -> None:
+        """Close the connection; the next change would open another."""
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            await anyio.aclose_forcefully(stream)
+
+    async def _next_change(self) -> Change:
+        stream = self._stream or await self._subscribe()
+        while True:
+            for event in self._side.events():
+                if isinstance(event, Failed) and event.id in (self._call, None):
                     raise calls.failure_of(event.error)
                 change = calls.change_of(event) if isinstance(event, Notified) else None
                 if change is not None:
-                    yield change
-    except (anyio.EndOfStream, anyio.BrokenResourceError):
-        raise Lost from None
+                    return change
+            try:
+                self._side.feed(await stream.receive())
+            except (anyio.EndOfStream, anyio.BrokenResourceError):
+                raise Lost from None
+
+    async def _subscribe(self) -> UNIXSocketStream:
+        stream = self._stream = await _open(self._target)
+        self._side = ClientSide()
+        greeting = calls.greeting(self._side, self._target)
+        params = {} if self._cursor is None else {"since": self._cursor}
+        self._call, line = self._side.call(calls.SUBSCRIBE, params)
+        with contextlib.suppress(anyio.BrokenResourceError):
+            await stream.send(greeting + line)
+        return stream
 
 
 async def _open(target: Target) -> UNIXSocketStream:
     try:
         with anyio.fail_after(SILENCE_S):
             stream = await _try(target)
-            if stream is None and target.may_start:
+            if stream is None and await to_thread.run_sync(lambda: target.may_start):
                 stream = await _start(target)
     except TimeoutError:
         raise calls.silent() from None
     if stream is None:
-        raise calls.nobody(target)
+        raise await to_thread.run_sync(calls.nobody, target)
     return stream
 
 

@@ -6,7 +6,7 @@ import contextlib
 import os
 import socket as sockets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import TypeVar
 
 from coordinatord import locate
@@ -73,7 +73,7 @@ class BlockingClient:
                 raise
         raise AssertionError("unreachable")
 
-    def watch(self, since: int | None = None) -> Iterator[Change]:
+    def watch(self, since: int | None = None) -> Generator[Change]:
         """Every change after the cursor, for ever, over connections of its own."""
         cursor = since
         while True:

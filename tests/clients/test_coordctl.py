@@ -155,7 +155,7 @@ def test_a_named_socket_is_never_started_for(tmp_path: Path, sockets: Path) -> N
         ((), {"COORDINATORD_SOCKET": str(sockets / "no.sock")}),
         (("--no-start",), {"XDG_RUNTIME_DIR": str(sockets)}),
     ):
-        result = coordctl("inbox", "--json", *arguments, cwd=tmp_path, **variables)
+        result = coordctl("inbox", "--json", *arguments, cwd=tmp_path, variables=variables)
         assert result.returncode == 3
         assert _error(result)["data"]["reason"] == "no-daemon"
     assert os.listdir(tmp_path / ".coordinatord") == [".gitignore"]

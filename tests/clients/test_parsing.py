@@ -121,9 +121,9 @@ def test_help_is_asked_for_in_many_ways() -> None:
             parse(arguments, FILES.__getitem__)
         assert wanted.value.asked, arguments
         assert wanted.value.text.startswith("usage: coordctl")
-    for arguments in ((), ("pane",), ("--json",)):
+    for needy in ([], ["pane"], ["--json"]):
         with pytest.raises(HelpWanted) as wanted:
-            parse(arguments, FILES.__getitem__)
+            parse(needy, FILES.__getitem__)
         assert not wanted.value.asked
     for arguments in (("--version",), ("inbox", "--version")):
         with pytest.raises(VersionWanted):

@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -126,16 +126,16 @@ def coordctl(
     *arguments: str | bytes,
     cwd: Path,
     stdin: bytes = b"",
-    limit_s: float = 60.0,
-    **variables: str,
+    variables: Mapping[str, str] | None = None,
+    **more: str,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run one command to its end."""
     return subprocess.run(
         [sys.executable, "-m", "coordctl", *arguments],
         cwd=cwd,
-        env=environment(**variables),
+        env=environment(**(variables or {}), **more),
         input=stdin,
         capture_output=True,
-        timeout=limit_s,
+        timeout=60,
         check=False,
     )
