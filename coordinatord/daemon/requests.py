@@ -26,10 +26,12 @@ class Hello(Request[Welcome], frozen=True, kw_only=True, tag="hello"):
 
     client: Annotated[str, Meta(max_length=80, description="The client's name.")]
     version: Annotated[str, Meta(max_length=40, description="The client's version.")]
-    pane_id: Annotated[str, Meta(description="HERDR_PANE_ID of the caller.")] | None = None
-    terminal_socket: Annotated[str, Meta(description="HERDR_SOCKET_PATH of the caller.")] | None = (
-        None
-    )
+    pane_id: (
+        Annotated[str, Meta(max_length=80, description="HERDR_PANE_ID of the caller.")] | None
+    ) = None
+    terminal_socket: (
+        Annotated[str, Meta(max_length=4096, description="HERDR_SOCKET_PATH of the caller.")] | None
+    ) = None
     token: (
         Annotated[str, Meta(max_length=200, description="COORDINATORD_TOKEN of the caller.")] | None
     ) = None

@@ -167,7 +167,7 @@ def test_ages(seconds: float, words: str) -> None:
 printable = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30)
 
 
-@given(st.lists(printable, max_size=5))
+@given(st.lists(printable, max_size=5).filter(lambda words: not words or words[0].strip()))
 def test_a_command_reaches_the_shell_as_the_words_it_is(words: list[str]) -> None:
     assert shlex.split(command_line(words)) == words
 
@@ -179,10 +179,20 @@ def test_a_command_has_no_keys_in_it(sign: str) -> None:
     assert refusal.value.reason == "bad-params"
 
 
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [(("",), "bad-params"), ((" ", "x"), "bad-params"), (("x" * 20_000,), "too-long")],
+)
+def test_a_command_names_a_program_and_is_bounded(command: tuple[str, ...], reason: str) -> None:
+    with pytest.raises(Refused) as refusal:
+        command_line(command)
+    assert (refusal.value.reason, bool(refusal.value.hint)) == (reason, True)
+
+
 def test_a_label_is_one_printable_line() -> None:
     one_line("tests", "label")
     one_line(None, "label")
-    for bad in ("a\nb", "a\x1b]0;b", "a\u2028b", "a\u202eb"):
+    for bad in ("a\nb", "a\x1b]0;b", "a\u2028b", "a\u202eb", "", "  ", "x" * 1025):
         with pytest.raises(Refused):
             one_line(bad, "label")
 

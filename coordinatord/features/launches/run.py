@@ -89,7 +89,11 @@ class Launcher:
                 f"Known kinds: {', '.join(sorted(self._kinds))}",
             )
         if request.agent and request.command:
-            raise Refused("bad-params", "Give either an agent or a command, not both.")
+            raise Refused(
+                "bad-params",
+                "Give either an agent or a command, not both.",
+                "--agent KIND, or -- CMD",
+            )
         if request.cwd is not None and not request.cwd.startswith("/"):
             raise Refused("bad-params", "The folder must be an absolute path.", '--cwd "$PWD"')
         line.one_line(request.label, "label")
