@@ -18,6 +18,7 @@ from coordinatord.features.panes import requests as panes
 from coordinatord.features.questions import requests as questions
 from coordinatord.features.reports import requests as reports
 from coordinatord.features.tasks import requests as tasks
+from coordinatord.features.tool_runs import requests as tools
 from coordinatord.features.typing import requests as typing
 from coordinatord.features.views import requests as views
 from coordinatord.wire.requests import Request, method_of
@@ -67,6 +68,12 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("pane send", typing.SendToPane, ("pane", "text"), text="text"),
     Command("pane close", panes.ClosePane, ("pane",)),
     Command("down", daemon.StopDaemon),
+    Command("tool run", tools.RunTool, ("label",), rest="command"),
+    Command("tool list", tools.ListRuns),
+    Command("tool result", tools.TakeResult, ("run",)),
+    Command("tool tail", tools.ReadOutput, ("run",)),
+    Command("tool cancel", tools.CancelRun, ("run",)),
+    Command("tool close", tools.CloseTool, ("label",)),
     Command("discover", daemon.Discover),
 )
 
@@ -76,6 +83,8 @@ ALIASES: Final[dict[str, str]] = {}
 REQUESTS: Final[tuple[type[Request[Any]], ...]] = (
     daemon.Hello,
     *(command.request for command in COMMANDS),
+    tools.ClaimRun,
+    tools.FinishRun,
 )
 """Every method there is."""
 

@@ -22,6 +22,7 @@ from coordinatord.daemon.requests import Hello
 from coordinatord.daemon.settings import Settings
 from coordinatord.features.delivery.table import ATTEMPTS
 from coordinatord.features.launches.run import Surroundings
+from coordinatord.features.tool_runs.files import Place
 from coordinatord.features.views.methods import Running
 from coordinatord.ids import PaneId, ProcessId
 from coordinatord.sockets.peer import Peer
@@ -165,6 +166,7 @@ async def living(
             host_kind="embedded",
             in_repository=False,
             stop=lambda panes: None,
+            tools=Place(runs=str(folder / "runs"), launcher=f"{folder}/w.run", python="python"),
         )
         parts = Parts(ground)
         async with anyio.create_task_group() as group:
@@ -172,5 +174,6 @@ async def living(
                 await group.start(parts.watches.run)
                 await group.start(parts.intake.run)
                 await group.start(parts.pump.run)
+                await group.start(parts.tool_runs.run)
             yield House(host, parts, clock)
             group.cancel_scope.cancel()

@@ -9,7 +9,7 @@ import os
 import sys
 
 from coordctl import calling, own, parsing
-from coordctl.failures import INTERRUPTED, Failure, tell, usage
+from coordctl.failures import INTERRUPTED, USAGE, Failure, tell, usage
 from coordinatord import __version__
 from coordinatord.locate import Misplaced
 
@@ -50,16 +50,16 @@ def run(arguments: list[str]) -> int:
         return _runner(invocation)(invocation)
     except parsing.HelpWanted as wanted:
         (sys.stdout if wanted.asked else sys.stderr).write(wanted.text + "\n")
-        return 0 if wanted.asked else 2
+        return 0 if wanted.asked else own.failed(arguments, USAGE)
     except parsing.VersionWanted:
         sys.stdout.write(f"coordctl {__version__}\n")
         return 0
     except (Failure, Misplaced) as error:
-        return tell(_as_failure(error), as_json=as_json)
+        return own.failed(arguments, tell(_as_failure(error), as_json=as_json))
     except BrokenPipeError:
         return 0
     except OSError as error:  # a full disk behind standard output, mostly
-        return tell(_as_failure(error), as_json=as_json)
+        return own.failed(arguments, tell(_as_failure(error), as_json=as_json))
     except KeyboardInterrupt:
         return INTERRUPTED
 

@@ -68,8 +68,9 @@ ALIASES: Final[dict[str, str]] = \\
 
 
 def _entry(command: catalogue.Command) -> dict[str, Any]:
-    fields = {field.name: _field(field) for field in _struct_fields(command.request)}
-    fields = _adapted(fields, own.FIELDS.get(command.words, {}))
+    changes = own.FIELDS.get(command.words, {})
+    said = [field for field in _struct_fields(command.request) if changes.get(field.name, 1)]
+    fields = _adapted({field.name: _field(field) for field in said}, changes)
     entry: dict[str, Any] = {
         "method": method_of(command.request),
         "mutates": issubclass(command.request, Mutation),

@@ -63,6 +63,13 @@ EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
         "coordctl pane open --label tests -- pytest -q",
         "coordctl pane open --split w1:p2 right --agent codex",
     ),
+    "tool run": (
+        "coordctl tool run tests -- pytest -q",
+        "coordctl tool run build --timeout-ms 600000 -- 'make 2>&1 | tee build.log'",
+        "coordctl tool run server --no-wait -- npm run dev",
+    ),
+    "tool tail": ("coordctl tool tail x-4k7q2m1x --follow",),
+    "tool result": ("coordctl tool result x-4k7q2m1x --wait",),
     "completion": (
         "coordctl completion bash > ~/.local/share/bash-completion/completions/coordctl",
         "coordctl completion zsh > ~/.zfunc/_coordctl",

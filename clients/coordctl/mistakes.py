@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from coordctl.failures import Failure, usage
-from coordctl.parsing import GLOBAL, all_words, flag_of
+from coordctl.parsing import GLOBAL, all_words, flag_of, specification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,8 @@ def surplus(words: str, typed: str) -> Failure:
 
 def missing(words: str, name: str, positional: bool) -> Failure:
     """A field that must be given was not."""
+    if name == specification(words).get("rest"):
+        return usage(f"The {name} is missing: it stands after --.", _see(words))
     shown = name.replace("_", "-").upper() if positional else flag_of(name)
     return usage(f"{shown} is missing.", _see(words))
 

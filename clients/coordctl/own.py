@@ -17,6 +17,9 @@ RUNNERS: Final[dict[str, tuple[str, str]]] = {
     "watch": ("watch", "watch"),
     "pane open": ("panes", "open_pane"),
     "demo": ("demonstration", "demo"),
+    "tool run": ("tool", "run"),
+    "tool tail": ("tool", "tail"),
+    "tool result": ("tool", "result"),
 }
 """Command and the function in ``coordctl.commands`` that runs it, instead of one call."""
 
@@ -52,6 +55,12 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
 }
 
 FIELDS: Final[dict[str, dict[str, dict[str, Any] | None]]] = {
+    "tool run": {
+        "cwd": None,
+        "environment": None,
+        "wait": {"kind": "switch", "help": "Wait until the command has ended: the default."},
+        "no_wait": {"kind": "switch", "help": "Answer at once; you are told when it has ended."},
+    },
     "pane open": {
         "split": {
             "kind": "pair",
@@ -62,3 +71,12 @@ FIELDS: Final[dict[str, dict[str, dict[str, Any] | None]]] = {
     },
 }
 """Fields of the table's commands that are written otherwise here; None: not at all."""
+
+_NOT_RUN: Final = 125
+
+
+def failed(arguments: list[str], status: int) -> int:
+    """The exit status of a failure of ours: ``tool run`` has one for all, since the others are the
+    command's own (interfaces.md, Exit codes)."""
+    words = [each for each in arguments if not each.startswith("-")]
+    return _NOT_RUN if ["tool", "run"] in (words[:2], words[1:3]) else status

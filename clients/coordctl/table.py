@@ -215,6 +215,19 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
           'fields': {'key': {'kind': 'text',
                              'help': 'Name this call: repeating it with the same key does '
                                      'nothing twice.'}}},
+ 'pause': {'method': 'typing.pause',
+           'mutates': True,
+           'help': 'Stop all typing into panes at once, until `resume`, also over a restart. '
+                   'Records are still kept.',
+           'fields': {'key': {'kind': 'text',
+                              'help': 'Name this call: repeating it with the same key does '
+                                      'nothing twice.'}}},
+ 'resume': {'method': 'typing.resume',
+            'mutates': True,
+            'help': 'Allow typing again; who waited is told as soon as it is safe.',
+            'fields': {'key': {'kind': 'text',
+                               'help': 'Name this call: repeating it with the same key does '
+                                       'nothing twice.'}}},
  'pane open': {'method': 'pane.open',
                'mutates': True,
                'help': "Open a pane without moving anybody's focus, and run a command or an "
@@ -294,6 +307,102 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                      'key': {'kind': 'text',
                              'help': 'Name this call: repeating it with the same key does '
                                      'nothing twice.'}}},
+ 'tool run': {'method': 'tool.run',
+              'mutates': True,
+              'help': 'Run a command in a pane with a label, beside your own, and give its '
+                      'result.\n'
+                      '\n'
+                      'The pane of that label is used again when it is free. The command has '
+                      'your folder and your\n'
+                      "environment; it is a child of the pane's shell, so ``cd`` and "
+                      '``export`` end with it (see\n'
+                      '--in-shell), and what it leaves in the background ends with it unless '
+                      'started with ``nohup`` or\n'
+                      '``setsid``. One word after ``--`` is a line for /bin/sh; several are a '
+                      'program and its arguments.',
+              'fields': {'label': {'kind': 'text',
+                                   'required': True,
+                                   'help': 'The pane is called Tool · LABEL.'},
+                         'command': {'kind': 'list',
+                                     'required': True,
+                                     'help': 'The command, after --.'},
+                         'direction': {'kind': 'choice',
+                                       'choices': ('down', 'right'),
+                                       'default': 'right',
+                                       'help': 'Where a new pane goes.'},
+                         'focus': {'kind': 'switch', 'help': 'Move the focus to the pane.'},
+                         'timeout_ms': {'kind': 'integer',
+                                        'help': 'Give up waiting after this; the command goes '
+                                                'on.'},
+                         'new': {'kind': 'switch',
+                                 'help': 'Open another pane, whatever there is.'},
+                         'in_shell': {'kind': 'switch',
+                                      'help': "Run it in the pane's own shell, so that cd and "
+                                              'export stay.'},
+                         'wait': {'kind': 'switch',
+                                  'help': 'Wait until the command has ended: the default.'},
+                         'tail_lines': {'kind': 'integer',
+                                        'help': 'Last lines of output to give.'},
+                         'key': {'kind': 'text',
+                                 'help': 'Name this call: repeating it with the same key does '
+                                         'nothing twice.'},
+                         'no_wait': {'kind': 'switch',
+                                     'help': 'Answer at once; you are told when it has '
+                                             'ended.'}},
+              'positional': ('label',),
+              'rest': 'command'},
+ 'tool list': {'method': 'tool.list',
+               'mutates': False,
+               'help': 'List the tool runs, newest first.',
+               'fields': {'limit': {'kind': 'integer',
+                                    'default': 50,
+                                    'help': 'How many at most.'}}},
+ 'tool result': {'method': 'tool.result',
+                 'mutates': True,
+                 'help': 'Give the result of a run; the seat that was told of its end owes '
+                         'nothing for it any more.',
+                 'fields': {'run': {'kind': 'text',
+                                    'required': True,
+                                    'help': 'The run, such as x-4k7q2m1x.'},
+                            'wait': {'kind': 'switch',
+                                     'help': 'Answer when the command has ended.'},
+                            'tail_lines': {'kind': 'integer',
+                                           'help': 'Last lines of output to give.'},
+                            'key': {'kind': 'text',
+                                    'help': 'Name this call: repeating it with the same key '
+                                            'does nothing twice.'}},
+                 'positional': ('run',)},
+ 'tool tail': {'method': 'tool.tail',
+               'mutates': False,
+               'help': 'Show the last output of a run.',
+               'fields': {'run': {'kind': 'text',
+                                  'required': True,
+                                  'help': 'The run, such as x-4k7q2m1x.'},
+                          'follow': {'kind': 'switch',
+                                     'help': 'Go on until the command has ended.'},
+                          'tail_lines': {'kind': 'integer',
+                                         'help': 'Last lines of output to give.'}},
+               'positional': ('run',)},
+ 'tool cancel': {'method': 'tool.cancel',
+                 'mutates': True,
+                 'help': 'End a run: one that waits never starts, one that runs is terminated.',
+                 'fields': {'run': {'kind': 'text',
+                                    'required': True,
+                                    'help': 'The run, such as x-4k7q2m1x.'},
+                            'key': {'kind': 'text',
+                                    'help': 'Name this call: repeating it with the same key '
+                                            'does nothing twice.'}},
+                 'positional': ('run',)},
+ 'tool close': {'method': 'tool.close',
+                'mutates': True,
+                'help': 'Close the panes of a label, with what runs in them.',
+                'fields': {'label': {'kind': 'text',
+                                     'required': True,
+                                     'help': 'The label, without Tool · in front.'},
+                           'key': {'kind': 'text',
+                                   'help': 'Name this call: repeating it with the same key '
+                                           'does nothing twice.'}},
+                'positional': ('label',)},
  'discover': {'method': 'rpc.discover',
               'mutates': False,
               'help': 'Describe every method as an OpenRPC document.',

@@ -5,6 +5,7 @@ The only place that builds things. `parts.py` puts the features together, `route
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import random
 import shutil
@@ -30,6 +31,7 @@ from coordinatord.errors import Refused, WorldFailed
 from coordinatord.features.launches import table as launches
 from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.messages import table as messages
+from coordinatord.features.tool_runs.files import Place
 from coordinatord.features.views.methods import Running
 from coordinatord.ids import make
 from coordinatord.server.listener import serve
@@ -167,6 +169,20 @@ class Daemon:
             host_kind=choice.kind,
             in_repository=os.path.exists(os.path.join(workspace.root, ".git")),
             stop=self._ask_to_stop,
+            tools=self._tools(),
+        )
+
+    def _tools(self) -> Place:
+        workspace = self._start.workspace
+        client = importlib.util.find_spec("coordctl")
+        package = client.submodule_search_locations if client else None
+        return Place(
+            runs=workspace.file("runs"),
+            launcher=os.path.join(self.held.path.parent, os.path.basename(workspace.launcher)),
+            python=sys.executable,
+            package=os.path.dirname(package[0]) if package else "",
+            socket=str(self.held.path),
+            published=workspace.file("socket"),
         )
 
     def _ask_to_stop(self, with_panes: bool) -> None:
@@ -179,6 +195,7 @@ class Daemon:
             await group.start(parts.watches.run)
             await group.start(parts.intake.run)
             await group.start(parts.pump.run)
+            await group.start(parts.tool_runs.run)
             group.start_soon(self._greet, parts)
             group.start_soon(self._sweep, parts)
             await group.start(self._listen, parts)
@@ -186,6 +203,7 @@ class Daemon:
             self._notifier.ready()
             await self._stopping.wait()
             self._notifier.stopping()
+            parts.tool_runs.stop()
             with anyio.move_on_after(STOP_WITHIN_S):
                 # callers get the answers in hand, attempts their outcome; then everything ends
                 await parts.pump.stop()

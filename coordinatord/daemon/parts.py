@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from coordinatord import __version__, catalogue
+from coordinatord import __version__, catalogue, lineage
 from coordinatord.clock import Clock
 from coordinatord.daemon.callers import Callers
 from coordinatord.daemon.requests import Discover, Hello, StopDaemon, Welcome
@@ -38,6 +38,13 @@ from coordinatord.features.reports import requests as report_requests
 from coordinatord.features.reports.methods import ReportMethods
 from coordinatord.features.tasks import methods as tasks
 from coordinatord.features.tasks import requests as task_requests
+from coordinatord.features.tool_runs import requests as tool_requests
+from coordinatord.features.tool_runs.files import Place
+from coordinatord.features.tool_runs.methods import ToolMethods
+from coordinatord.features.tool_runs.run import ToolRuns
+from coordinatord.features.tool_runs.run_place import Placer
+from coordinatord.features.tool_runs.run_runner import RunnerMethods
+from coordinatord.features.tool_runs.table import ToolRunDebts
 from coordinatord.features.typing.methods import TypingMethods
 from coordinatord.features.typing.requests import PauseTyping, ResumeTyping, SendToPane
 from coordinatord.features.typing.run import Typist
@@ -45,6 +52,7 @@ from coordinatord.features.views import requests as view_requests
 from coordinatord.features.views.methods import Running, ViewMethods
 from coordinatord.features.views.records import Connection
 from coordinatord.features.views.run import Watches
+from coordinatord.ids import ProcessId
 from coordinatord.kinds import AgentKind
 from coordinatord.server.dispatch import Link, Route
 from coordinatord.store.database import Database
@@ -68,6 +76,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     in_repository: bool
     stop: Callable[[bool], None]
     """Ask the daemon to end; True: with the panes."""
+    tools: Place = Place()
 
 
 class Parts:
@@ -82,7 +91,7 @@ class Parts:
         self.typist = Typist(
             ground.terminal, self.lookout, ground.kinds, clock, self._host_may_be_typed_to
         )
-        self.sources = Sources([Communication(), *more_sources])
+        self.sources = Sources([Communication(), ToolRunDebts(), *more_sources])
         self.deliverer = Deliverer(
             database,
             self.lookout,
@@ -112,6 +121,8 @@ class Parts:
             ground.source,
         )
         self.callers = Callers(database, self.lookout, lambda: ground.host_socket, ground.kinds)
+        placer = Placer(database, self.lookout, self.typist, self.launcher, clock, ground.tools)
+        self.tool_runs = ToolRuns(database, ground.terminal, placer, clock, _lives)
         self._ours: frozenset[str] = frozenset()
 
     async def learn_launches(self) -> None:
@@ -127,6 +138,8 @@ class Parts:
         message = messages.MessageMethods(self.lookout, ground.settings.delivery.queue_limit)
         report = ReportMethods(ground.in_repository)
         told = DeliveryMethods(ground.database, self.lookout, self.pump, self.sources)
+        tool = ToolMethods(ground.database, self.lookout, self.tool_runs, ground.clock)
+        runner = RunnerMethods(ground.database, self.tool_runs)
         typing = TypingMethods(ground.database, self.lookout, self.typist)
         view = ViewMethods(self.sources, ground.clock.wall, ground.running, self.connection)
         return [
@@ -158,6 +171,14 @@ class Parts:
             frame.reading(view_requests.ReadStatus, view.status),
             frame.following(view_requests.SubscribeWatch, self.watches.subscribe),
             frame.acting(StopDaemon, self._stop),
+            frame.following(tool_requests.RunTool, tool.run),
+            frame.reading(tool_requests.ListRuns, tool.list),
+            frame.following(tool_requests.TakeResult, tool.result),
+            frame.following(tool_requests.ReadOutput, tool.tail),
+            frame.acting(tool_requests.CancelRun, tool.cancel),
+            frame.acting(tool_requests.CloseTool, tool.close),
+            frame.following(tool_requests.ClaimRun, runner.claim),
+            frame.following(tool_requests.FinishRun, runner.done),
             Route(Discover, _discover),
         ]
 
@@ -204,6 +225,10 @@ class Parts:
     async def _stop(self, caller: Caller, request: StopDaemon) -> Any:
         self.ground.stop(request.panes)
         return {"done": True}
+
+
+def _lives(process: ProcessId) -> bool:
+    return lineage.identify(process.pid) == process
 
 
 def _discover(link: Link, request: Discover) -> object:

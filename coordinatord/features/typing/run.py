@@ -128,8 +128,11 @@ class Typist:
             return NotTyped(str(error))
         return Typed()
 
-    async def shell_line(self, seen: Sighting, line: str) -> Held | None:
+    async def shell_line(self, seen: Sighting, line: str, *, clear: bool = False) -> Held | None:
         """Give one line to the shell that is in front in this pane, with Enter; None: it was typed.
+
+        Text and Enter are one write, so the next text need not keep its distance. ``clear``: what
+        somebody left unfinished at the prompt is deleted first; it must not be run with the line.
 
         Raises:
             WorldFailed: as the terminal port says.
@@ -139,8 +142,9 @@ class Typist:
                 return Held("paused")
             obstacle = gate.shell_in_front(await self._lookout.foreground(seen))
             if obstacle is None:
+                if clear:
+                    await self._terminal.press(seen.pane, ("ctrl+u",))
                 await self._terminal.send(seen.pane, line, ("enter",))
-                self._last[seen.pane] = self._clock.awake()
         return obstacle
 
     async def raw(self, pane: PaneId, text: str, enter: bool) -> None:

@@ -21,6 +21,7 @@ from coordinatord.features.questions import table as questions
 from coordinatord.features.questions.records import Answered
 from coordinatord.features.reports import table as reports
 from coordinatord.features.tasks.table import TASKS, task_named
+from coordinatord.features.tool_runs.table import RUNS
 from coordinatord.features.typing.table import pause_of
 from coordinatord.features.views import sentence
 from coordinatord.features.views.records import AnyRecord, Connection, Inbox, InboxItem, Status, Why
@@ -37,6 +38,7 @@ TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
     "report": reports.REPORTS,
     "verification": reports.VERIFICATIONS,
     "attempt": delivery.ATTEMPTS,
+    "tool-run": RUNS,
 }
 """Where each kind of record is kept."""
 

@@ -1,0 +1,142 @@
+"""The runner's line to the daemon: a connection that is found again after the daemon was restarted."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Final
+
+ANSWER_WITHIN_S: Final = 30.0
+
+
+class Gone(Exception):
+    """No daemon, or none any more."""
+
+
+class NotGiven(Exception):
+    """The daemon refused."""
+
+
+class Wire:
+    """One connection. Requests are answered in order here: one at a time is enough."""
+
+    def __init__(self, socket_path: str, published: str) -> None:
+        self._paths = (socket_path, published)
+        self._stream: socket.socket | None = None
+        self._held = b""
+        self._number = 0
+
+    def fileno(self) -> int:
+        """For polling; -1 while there is no connection."""
+        return -1 if self._stream is None else self._stream.fileno()
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The result of one request.
+
+        Raises:
+            Gone: there was no answer.
+            NotGiven: the daemon's refusal, with its sentence.
+        """
+        stream = self._connected()
+        self._number += 1
+        line = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        try:
+            stream.settimeout(ANSWER_WITHIN_S)
+            stream.sendall(json.dumps(line).encode() + b"\n")
+            while True:
+                message = self._next(stream)
+                if message.get("id") == self._number or "error" in message:
+                    break
+        except OSError:
+            self.close()
+            raise Gone from None
+        if "error" in message:
+            raise NotGiven(str(message["error"].get("message", "")))
+        result: dict[str, Any] = message["result"]
+        return result
+
+    def heard(self) -> list[dict[str, Any]]:
+        """What the daemon said by itself, once the connection is readable.
+
+        Raises:
+            Gone: it closed.
+        """
+        if self._stream is None:
+            raise Gone
+        self._stream.settimeout(0)
+        try:
+            piece = self._stream.recv(65536)
+        except BlockingIOError:
+            return []
+        except OSError:
+            piece = b""
+        if not piece:
+            self.close()
+            raise Gone
+        *lines, self._held = (self._held + piece).split(b"\n")
+        return [json.loads(line) for line in lines if line.strip()]
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._stream is not None:
+            self._stream.close()
+        self._stream, self._held = None, b""
+
+    def _connected(self) -> socket.socket:
+        if self._stream is None:
+            for path in (self._paths[0], _first_line(self._paths[1])):
+                self._stream = self._stream or _connect(path)
+            if self._stream is None:
+                raise Gone
+        return self._stream
+
+    def _next(self, stream: socket.socket) -> dict[str, Any]:
+        while b"\n" not in self._held:
+            piece = stream.recv(1 << 20)
+            if not piece:
+                raise OSError
+            self._held += piece
+        line, _, self._held = self._held.partition(b"\n")
+        message: dict[str, Any] = json.loads(line)
+        return message
+
+
+def claim(wire: Wire, run: str, patience_s: float = 5.0) -> dict[str, Any]:
+    """What to do; a daemon that is away gets a moment.
+
+    Raises:
+        Gone, NotGiven: as `Wire.ask`.
+    """
+    until = time.monotonic() + patience_s
+    while True:
+        try:
+            return wire.ask("tool.runner-claim", run=run)
+        except Gone:
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.1)
+
+
+def _connect(path: str) -> socket.socket | None:
+    stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    stream.settimeout(5)
+    try:
+        stream.connect(path)
+    except (OSError, ValueError):
+        stream.close()
+        return None
+    return stream
+
+
+def _first_line(path: str) -> str:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    with os.fdopen(handle, encoding="utf-8", errors="surrogateescape") as file:
+        return file.readline().strip()
