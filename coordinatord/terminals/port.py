@@ -271,7 +271,7 @@ class Terminal(Protocol):
         """Set or clear the pane's label."""
 
     async def focus(self, pane: PaneId) -> None:
-        """Show the pane to the person and give it the keyboard: only where somebody asked for it."""
+        """Show the pane to the person and give it the keyboard: only where somebody asked."""
 
     async def close(self, pane: PaneId) -> None:
         """End the pane and all that runs in it."""

@@ -31,9 +31,12 @@ MISSING = PaneId("w1:p9")
 class Rig(Protocol):
     """A host to test, and the hand that moves it."""
 
-    terminal: Terminal
     foreign: PaneId
     """A pane of a host workspace that is not there."""
+
+    @property
+    def terminal(self) -> Terminal:
+        """The daemon's view of the host."""
 
     async def shell(self) -> PaneId:
         """A pane with nothing but a shell."""

@@ -77,7 +77,9 @@ def _call(terminal: HerdrTerminal, row: Row, tape: Tape) -> Callable[[], Awaitab
     params = row.line.get("params") if isinstance(row.line, dict) else None
     if not isinstance(params, dict) or params.get("focus") or not _expressible(row, params):
         return None
-    pane = params.get("pane_id") or tape.names.get(params.get("target", ""), params.get("target"))
+    pane: Any = params.get("pane_id") or tape.names.get(
+        params.get("target", ""), params.get("target")
+    )
     place = {"cwd": params.get("cwd"), "env": params.get("env", {})}
     if row.method.startswith("agent.") and not is_pane(pane or ""):
         return None  # a name that no agent had: the client knows panes only
@@ -285,7 +287,7 @@ class Player:
                 return
             # the client was changing streams: a host says it on both
 
-    async def _handled(self, last: LookAt, streams: set[object]) -> bool:
+    async def _handled(self, last: LookAt, streams: set[Any]) -> bool:
         await self.host.until(
             lambda: last in self.view.handled or streams != set(self.host.streams)
         )

@@ -1,8 +1,8 @@
 """A terminal host behind Herdr's socket protocol: Herdr itself, or the embedded pane host.
 
-Invariant: what is sent names its target; focus is never asked for, since a target left out is
-whatever the person looks at (T-22), and ids that are not written like ids resolve by position
-(T-21).
+Invariant: what is sent names its target, since a target left out is whatever the person looks at;
+focus moves only by `HerdrTerminal.focus` (T-22); ids that are not written like ids are not sent,
+since a host resolves them by position (T-21).
 """
 
 from __future__ import annotations
