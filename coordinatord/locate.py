@@ -33,9 +33,9 @@ from coordinatord.folders import (
 
 __all__ = [
     "FOLDER", "Address", "Misplaced", "Workspace", "check_length", "check_private",
-    "check_workspace", "config_folder", "find", "find_or_place", "home_folder", "instance_name",
-    "main_checkout", "make", "make_private", "peer_uid", "publish_socket", "published_socket", "resolve",
-    "runtime_folder", "service_managed", "user_config",
+    "check_workspace", "config_folder", "find", "find_or_place", "home_folder",
+    "instance_name", "main_checkout", "make", "make_private", "peer_uid", "publish_socket",
+    "published_socket", "resolve", "runtime_folder", "service_managed", "user_config",
 ]  # fmt: skip
 
 TYPE_CHECKING = False

@@ -37,8 +37,9 @@ class Start:
 
     @property
     def failed(self) -> bool:
-        """It ended, and no other daemon has won the race for the lock and needs time to answer."""
-        return self._child.returncode is not None and not _somebody_holds(self._workspace.file("lock"))
+        """It ended, and no other daemon won the race for the lock and needs time to answer."""
+        ended = self._child.returncode is not None
+        return ended and not _somebody_holds(self._workspace.file("lock"))
 
     @property
     def sentence(self) -> str:
