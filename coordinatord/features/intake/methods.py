@@ -1,0 +1,84 @@
+"""Answers `delivery.enable`, `delivery.disable` and `delivery.status`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import anyio.to_thread
+
+from coordinatord.features.delivery import pacing, table
+from coordinatord.features.delivery.files import keep_events
+from coordinatord.features.delivery.requests import DisableDelivery, EnableDelivery, ReadDelivery
+from coordinatord.features.delivery.switch import EventsState, Switch
+from coordinatord.features.intake.run_attention import Attendant
+from coordinatord.features.obligations.table import Sources
+from coordinatord.features.panes.records import Caller
+from coordinatord.features.panes.table import all_seats
+from coordinatord.store.database import Database, Transaction, View
+
+
+class EventMethods:
+    """Routes of this feature. ``config`` is the workspace's file, in which the preference is kept."""
+
+    def __init__(
+        self,
+        database: Database,
+        sources: Sources,
+        switch: Switch,
+        attendant: Attendant,
+        config: Path,
+        wall: Callable[[], float],
+    ) -> None:
+        self._database = database
+        self._sources = sources
+        self._switch = switch
+        self._attendant = attendant
+        self._config = config
+        self._wall = wall
+
+    async def enable(self, caller: Caller, request: EnableDelivery) -> EventsState:
+        """Switch on, keep it, and look at everybody."""
+        await self._turn(caller, on=True)
+        self._attendant.reconcile()
+        return await self._database.read(self._state)
+
+    async def disable(self, caller: Caller, request: DisableDelivery) -> EventsState:
+        """Switch off and keep it; what is owed stays owed."""
+        await self._turn(caller, on=False)
+        return await self._database.read(self._state)
+
+    def status(self, view: View, caller: Caller, request: ReadDelivery) -> EventsState:
+        """How delivery by events is getting on."""
+        return self._state(view)
+
+    async def _turn(self, caller: Caller, on: bool) -> None:
+        await anyio.to_thread.run_sync(keep_events, self._config, on)
+        self._switch.on = on
+        # the journal line wakes the pump, which then goes by the new preference
+        await self._database.write(_journal, caller)
+
+    def _state(self, view: View) -> EventsState:
+        owed, now = self._sources.owed(view, self._wall()).items, self._wall()
+        bindings = {seat.id: seat.binding for seat in all_seats(view)}
+        told = {each.obligation: each for each in table.told_about(view, owed, bindings)}
+        waiting = [
+            now - item.since
+            for item in owed
+            if pacing.classify(told.get(item.id)) in ("pending", "not-delivered", "stalled")
+        ]
+        decisions = [now - item.since for item in owed if item.weight == "decision"]
+        return EventsState(
+            events=self._switch.on,
+            shadow=self._switch.shadow,
+            degraded=self._switch.degraded,
+            handled=self._switch.handled,
+            ignored=self._switch.ignored,
+            undelivered=len(waiting),
+            oldest_undelivered_s=max(waiting, default=None),
+            oldest_decision_s=max(decisions, default=None),
+        )
+
+
+def _journal(tx: Transaction, caller: Caller) -> None:
+    tx.journal("delivery", "events", actor=caller.seat, proof=caller.proof)

@@ -1,0 +1,216 @@
+"""Turns changes of workers' panes into alerts, after a fresh look and a moment of calm.
+
+An event, a snapshot and a restart all lead to the same look: nothing is believed about what was missed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import anyio
+import anyio.abc
+import msgspec
+
+from coordinatord.clock import Clock
+from coordinatord.errors import HostRefused, PaneMissing, Refused, Unreachable
+from coordinatord.features.attention import excerpt, rules, table
+from coordinatord.features.attention.rules import Verdict, Watched
+from coordinatord.features.delivery import table as delivery
+from coordinatord.features.delivery.switch import Switch
+from coordinatord.features.obligations.table import Sources
+from coordinatord.features.panes.judgement import STANDS, Gone, Unseen
+from coordinatord.features.panes.proof import find_pane
+from coordinatord.features.panes.records import Seat
+from coordinatord.features.panes.run_look import Judged, Lookout
+from coordinatord.features.panes.table import all_seats
+from coordinatord.features.tasks.table import TASKS
+from coordinatord.ids import SeatId, TaskId, worker_of
+from coordinatord.store.database import Database, Transaction, View
+from coordinatord.terminals.port import Sighting
+
+CALM_S: Final = 2.0
+"""How long a state must last before it is an alert: agents flap between turns, hosts after a restart."""
+
+State = tuple[str, str | None, str]
+
+
+class Watchlist(msgspec.Struct, frozen=True):
+    """The workers of tasks that go on."""
+
+    seats: dict[SeatId, Seat]
+
+
+class Attendant:
+    """Watches the panes of workers. It types nothing and answers nothing."""
+
+    def __init__(
+        self, database: Database, lookout: Lookout, sources: Sources, switch: Switch, clock: Clock
+    ) -> None:
+        self._database = database
+        self._lookout = lookout
+        self._sources = sources
+        self._switch = switch
+        self._clock = clock
+        self._known: dict[SeatId, State] = {}
+        self._due: dict[SeatId, float] = {}
+        self._works_since: dict[SeatId, float] = {}
+
+    async def run(
+        self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+    ) -> None:
+        """Watch for ever; the first look at everybody reconciles what was missed."""
+        task_status.started()
+        while True:
+            seen, stored = self._lookout.sightings.changes.count, self._database.changes.count
+            watched = await self._database.read(_watchlist)
+            self._notice(watched.seats)
+            await self._look_where_due(watched.seats)
+            await self._wait(seen, stored)
+
+    def reconcile(self) -> None:
+        """Look at everybody again: events were switched on."""
+        self._known.clear()
+
+    def _notice(self, seats: Mapping[SeatId, Seat]) -> None:
+        """Whose pane changed is looked at once it has been calm for a moment."""
+        sightings = self._lookout.sightings
+        self._count_ignored(seats)
+        if not sightings.connected or not self._switch.on:
+            return
+        for name in self._known.keys() - seats.keys():
+            del self._known[name]
+            self._due.pop(name, None)
+        for name, seat in seats.items():
+            state = _state(find_pane(seat, sightings.panes))
+            if self._known.get(name) != state:
+                self._known[name] = state
+                self._due[name] = self._clock.awake() + CALM_S
+                if state[2] == "working":
+                    self._works_since[name] = self._clock.wall()
+
+    def _count_ignored(self, seats: Mapping[SeatId, Seat]) -> None:
+        ours = {seat.pane for seat in seats.values()}
+        others = len([pane for pane in self._lookout.sightings.panes if pane not in ours])
+        self._switch.ignored = max(self._switch.ignored, others)
+
+    async def _look_where_due(self, seats: Mapping[SeatId, Seat]) -> None:
+        now = self._clock.awake()
+        for name in [each for each, due in self._due.items() if due <= now]:
+            del self._due[name]
+            if name in seats:
+                await self._attend(seats[name])
+
+    async def _attend(self, seat: Seat) -> None:
+        try:
+            judged = await self._lookout.judge(seat)
+            verdict = await self._database.read(self._decide, seat, judged)
+            if verdict != Verdict():
+                await self._record(seat, judged, verdict)
+            self._switch.worked()
+        except Refused as error:
+            self._switch.failed(error.reason)
+
+    def _decide(self, view: View, seat: Seat, judged: Judged) -> Verdict:
+        task = _task_of(seat)
+        seen = judged.seen
+        if isinstance(seen, Sighting) and judged.outcome not in STANDS:
+            # somebody else sits there: what is on that screen is not this worker's
+            seen = Unseen() if judged.outcome == "unobservable" else Gone()
+        owed = self._sources.owed(view, self._clock.wall()).items
+        ours = [each for each in owed if each.task == task and each.kind != "attention"]
+        since = self._works_since.get(seat.id)
+        return rules.decide(
+            Watched(
+                seen=seen,
+                had_agent=seat.occupant is not None and seat.occupant.agent is not None,
+                open=table.open_kinds(view, task),
+                owed=bool(ours),
+                spoke=table.spoke_after(view, task, since or 0.0),
+                just_told=_told_since(view, seat, since),
+            )
+        )
+
+    async def _record(self, seat: Seat, judged: Judged, verdict: Verdict) -> None:
+        quoted = await self._quote(judged) if verdict.create else (None, 0)
+        await self._database.write(_store, seat, judged, verdict, quoted)
+
+    async def _quote(self, judged: Judged) -> tuple[str | None, int]:
+        """What the screen shows, if there is one to read."""
+        if not isinstance(judged.seen, Sighting) or judged.outcome not in STANDS:
+            return None, 0
+        try:
+            shown = await self._lookout.terminal.read(judged.seen.pane, "visible")
+        except (PaneMissing, Unreachable, HostRefused):
+            return None, 0
+        return excerpt.cut(shown.text)
+
+    async def _wait(self, seen: int, stored: int) -> None:
+        """Until a pane or a record changes, or a calm moment is over."""
+        pause = min(self._due.values(), default=None)
+        async with anyio.create_task_group() as group:
+
+            async def until_pane() -> None:
+                await self._lookout.sightings.changes.wait_past(seen)
+                group.cancel_scope.cancel()
+
+            async def until_record() -> None:
+                await self._database.changes.wait_past(stored)
+                group.cancel_scope.cancel()
+
+            group.start_soon(until_pane)
+            group.start_soon(until_record)
+            if pause is not None:
+                await self._clock.sleep(pause - self._clock.awake())
+                group.cancel_scope.cancel()
+
+
+def _watchlist(view: View) -> Watchlist:
+    going_on = {task.id for task in TASKS.select(view, "state = 'active'").items}
+    return Watchlist(
+        {
+            seat.id: seat
+            for seat in all_seats(view)
+            if seat.role == "worker" and seat.task in going_on and seat.occupant is not None
+        }
+    )
+
+
+def _state(seen: Sighting | Gone) -> State:
+    if isinstance(seen, Gone):
+        return "", None, "gone"
+    return seen.terminal_id, seen.agent, seen.status
+
+
+def _task_of(seat: Seat) -> TaskId:
+    assert seat.task is not None, "a worker's seat has a task"
+    return seat.task
+
+
+def _told_since(view: View, seat: Seat, since: float | None) -> bool:
+    """Was the worker told something since its last stretch of work began?"""
+    told = delivery.told_to(view, worker_of(_task_of(seat)), seat.binding)
+    return since is not None and any(each.at >= since for each in told.values())
+
+
+def _store(
+    tx: Transaction,
+    seat: Seat,
+    judged: Judged,
+    verdict: Verdict,
+    quoted: tuple[str | None, int],
+) -> None:
+    task, seen = _task_of(seat), judged.seen
+    for over, why in verdict.close:
+        table.close(tx, task, over, why)
+    if verdict.create is not None:
+        kind = verdict.create
+        table.create(
+            tx,
+            task,
+            kind,
+            observed=seen.status if isinstance(seen, Sighting) and kind != "closed" else "absent",
+            pane=seen.pane if isinstance(seen, Sighting) else seat.pane,
+            excerpt=quoted[0],
+            redacted=quoted[1],
+        )
