@@ -112,7 +112,13 @@ PROMISES: Final[dict[str, str]] = {
     "T-22": "No call relies on the person's focus or moves it.",
 }
 
-REQUIRED: Final[frozenset[str]] = frozenset()
+_PROVEN: Final = {
+    "C": "1 2 3 4 5 6 7 8 9 10 11 13 15 16 17 19 20 21 22 23 24 25 26 28 33 47 48 49",
+    "D": "40",
+    "G": "1 2 4 5 6 7 10 11 12",
+    "T": "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22",
+}
+REQUIRED: Final = frozenset(f"{kind}-{n}" for kind, row in _PROVEN.items() for n in row.split())
 """Proven, and not to lose its proof."""
 
 _IN_TEXT: Final = re.compile(r"\b([CDGT]-\d{1,2})\b")

@@ -45,7 +45,7 @@ class Instance:
         return replace(self, api=bound.sock, bound=bound)
 
     def end(self) -> None:
-        """Close and remove the socket, then let go of the lock: the next one finds a clean place."""
+        """Close and remove the socket, then let go of the lock, in this order."""
         self.api.close()
         if self.bound is not None:
             self.bound.remove()
@@ -68,7 +68,7 @@ def begin(
 
     Raises:
         Refused: ``already-running`` naming the pid, ``socket-taken``, ``folder-unsafe``,
-            ``bad-setting`` (a path that is too long, or a unit whose socket is another workspace's).
+            ``bad-setting`` (a path that is too long, a unit whose socket is another workspace's).
     """
     held = _only_one(workspace)
     try:
