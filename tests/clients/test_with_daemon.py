@@ -50,6 +50,10 @@ def place() -> Iterator[Place]:
     made = Place(folder)
     yield made
     made.run("down", "--panes")
+    for process in psutil.process_iter(["cmdline"]):
+        # a test that failed half way may leave the pane host without a daemon to end it
+        if str(folder) in " ".join(process.info["cmdline"] or ()):
+            process.kill()
     shutil.rmtree(folder)
 
 
