@@ -47,6 +47,7 @@ FEATURE_BASE: Final = (
     "coordinatord.kinds",
     "coordinatord.wire.requests",
     "coordinatord.prose",
+    "coordinatord.redaction",
     "coordinatord.clock",
 )
 CLIENTS_MAY: Final = (
@@ -89,6 +90,7 @@ MAY_IMPORT: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("coordinatord.starting", ("coordinatord.locate",), "both clients start a daemon the same way"),
     ("coordinatord.lineage", ("coordinatord.ids",), "facts about processes stand alone"),
     ("coordinatord.prose", ("coordinatord.errors",), "the check of texts stands alone"),
+    ("coordinatord.redaction", (), "patterns stand alone"),
     ("coordinatord.clock", (), "the clock stands alone"),
     ("coordinatord.folders", (), "every command imports it: it must be small"),
     ("coordinatord.errors", ("coordinatord.ids",), "errors stand alone"),
