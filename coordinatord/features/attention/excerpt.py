@@ -14,7 +14,7 @@ _SECRETS: Final = re.compile(
             r"-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
             r"(?i:\b(?:bearer|basic)\s+)[A-Za-z0-9+/=._~-]{8,}",
             r"(?i:\b[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization)\b[\"']?\s*[:=]\s*)"
-            r"(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)",
+            r"(?i:(?:bearer|basic)\s+)?(?:\"[^\"\n]*\"|'[^'\n]*'|\S+)",
             r"(?<=://)[^/\s:@]+:[^/\s@]+(?=@)",
             r"\bsk-[A-Za-z0-9_-]{12,}",
             r"\b(?:gh[opsur]|github_pat|glpat|xox[abprs])[_-][A-Za-z0-9_-]{12,}",
