@@ -147,6 +147,10 @@ class Truth:
             case "pane_agent_detected" if pane in self.panes:
                 self._detected(pane, None if data.get("released") else data.get("agent"))
 
+    def address(self, pane: str) -> str:
+        """Where the pane that had this address is now."""
+        return self.aliases.get(pane, pane)
+
     def snapshot(self) -> Json:
         """As `session.snapshot` answers."""
         return {
@@ -294,7 +298,7 @@ class ReplayHost:
     def watched(self) -> set[str]:
         """The panes whose status somebody subscribes to."""
         return {
-            self.truth.aliases.get(entry["pane_id"], entry["pane_id"])
+            self.truth.address(entry["pane_id"])
             for entries in self.streams.values()
             for entry in entries
             if "pane_id" in entry
@@ -346,7 +350,7 @@ class ReplayHost:
 
     def _wants(self, entry: Json, event: Json) -> bool:
         if entry["type"] == event["event"]:
-            pane = self.truth.aliases.get(entry["pane_id"], entry["pane_id"])
+            pane = self.truth.address(entry["pane_id"])
             return bool(pane == event["data"].get("pane_id"))
         return "pane_id" not in entry and entry["type"].replace(".", "_") == event["event"]
 
@@ -368,8 +372,8 @@ class ReplayHost:
                 return {"result": {"type": "pong", "version": "0.8.2", "protocol": self.protocol}}
             case "session.snapshot", _:
                 return {"result": truth.snapshot()}
-            case "pane.get", {"pane_id": pane} if truth.aliases.get(pane, pane) in truth.panes:
-                found = truth.panes[truth.aliases.get(pane, pane)]
+            case "pane.get", {"pane_id": pane} if truth.address(pane) in truth.panes:
+                found = truth.panes[truth.address(pane)]
                 return {"result": {"type": "pane_info", "pane": found}}
             case "agent.get", {"target": pane} if pane in truth.agents:
                 return {"result": {"type": "agent_info", "agent": truth.agents[pane]}}
@@ -404,7 +408,7 @@ class ReplayHost:
         entries = request["params"]["subscriptions"]
         for index, entry in enumerate(entries):
             pane = entry.get("pane_id")
-            if pane is not None and self.truth.aliases.get(pane, pane) not in self.truth.panes:
+            if pane is not None and self.truth.address(pane) not in self.truth.panes:
                 refusal = _refusal("pane_not_found", f"pane {pane} not found")
                 refusal["id"] = f"{request['id']}:sub:{index}:probe"
                 await stream.send(json.dumps(refusal).encode() + b"\n")

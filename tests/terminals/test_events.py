@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import AsyncIterator
@@ -196,6 +197,24 @@ async def test_dead_pane_is_no_longer_subscribed(way: str) -> None:
         else:
             await now.terminal.snapshot()
         await now.host.until(lambda: now.host.watched() == {P1} and len(now.host.streams) == 1)
+
+
+async def test_pane_newer_than_the_snapshot_stays_subscribed() -> None:
+    """A snapshot that was asked for before the pane was watched says nothing about it."""
+    async with scene(P1) as now:
+        late = now.host.truth.snapshot
+
+        def meanwhile() -> Json:
+            answer = copy.deepcopy(late())
+            now.host.truth.panes[P2] = now.host.truth.panes[P1] | {"pane_id": P2}
+            now.terminal.watch(frozenset({P1, P2}))
+            return answer
+
+        now.host.truth.snapshot = meanwhile  # type: ignore[method-assign]
+        assert list((await now.terminal.snapshot()).panes) == [P1]
+        await now.host.until(lambda: now.host.watched() == {P1, P2})
+        await anyio.wait_all_tasks_blocked()
+        assert now.host.watched() == {P1, P2}
 
 
 async def test_unreadable_record_is_not_taken_for_a_dead_pane() -> None:

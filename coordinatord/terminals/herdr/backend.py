@@ -107,6 +107,7 @@ class HerdrTerminal:
         return self._facts
 
     async def snapshot(self) -> Snapshot:
+        watched = self._stream.watched  # a pane that is watched from now on may be newer
         try:
             found = (await self._ask("session.snapshot", {}, schema.SnapshotResult)).snapshot
         except Unreachable as error:
@@ -117,7 +118,7 @@ class HerdrTerminal:
         snapshot = schema.whole(found)
         self._labels = {pane: each.label for pane, each in snapshot.panes.items()}
         if not snapshot.incomplete:
-            self._stream.drop(self._stream.watched - snapshot.panes.keys())
+            self._stream.drop(watched - snapshot.panes.keys())
         return snapshot
 
     async def look(self, pane: PaneId) -> Sighting:
