@@ -2,14 +2,17 @@
 
 To the client go raw bytes: first what repaints the screen, then the pane's output as it comes. From
 the client come JSON lines: ``{"input": "text"}``, ``{"bytes": "<base64>"}``, ``{"resize": [columns,
-rows]}``. The connection ends when the pane ends, when the client closes or half-closes, or at a
-line that is none of these. When the last client leaves, the terminal gets its usual size back.
+rows]}``. Questions that the host answers itself are not passed on (`passing.py`). The connection
+ends when the pane ends, when the client closes or half-closes, or at a line that is none of these.
+When the last client leaves, the terminal gets its usual size back.
 """
 
 from __future__ import annotations
 
 import base64
 import binascii
+import contextlib
+import math
 from typing import Final
 
 import anyio
@@ -19,10 +22,13 @@ from coordinatord.panehost.connection import Connection
 from coordinatord.panehost.host import Host
 from coordinatord.panehost.hosted import HostedPane
 from coordinatord.panehost.pane import Pane, PaneClosed, QueueFull
+from coordinatord.panehost.passing import Passing
 
 _MOST_WAITING: Final = 1 << 20
 """Bytes that may wait for a slow terminal; over it they are dropped and the screen is repainted."""
 _WIDEST: Final = 1000
+_LAST_WORDS_TIME: Final = 0.5
+"""Seconds that a client has to take what the pane wrote last."""
 
 
 class _Input(msgspec.Struct, frozen=True):
@@ -36,6 +42,7 @@ class _Feed:
 
     def __init__(self, terminal: Pane) -> None:
         self._terminal = terminal
+        self._passing = Passing()
         self._waiting = bytearray()
         self._missed = True
         self._news = anyio.Event()
@@ -43,8 +50,9 @@ class _Feed:
 
     def take(self, data: bytes) -> None:
         """Output of the pane."""
+        passed = self._passing.on(data)
         if not self._missed:
-            self._waiting += data
+            self._waiting += passed
         if len(self._waiting) > _MOST_WAITING:
             self.repaint()
         self._news.set()
@@ -59,6 +67,10 @@ class _Feed:
         """What to send now."""
         await self._news.wait()
         self._news = anyio.Event()
+        return self.rest()
+
+    def rest(self) -> bytes:
+        """What waits."""
         if self._missed:
             self._missed = False
             self._waiting[:] = self._terminal.redraw()
@@ -70,6 +82,7 @@ class _Feed:
 async def attach(host: Host, hosted: HostedPane, terminal: Pane, connection: Connection) -> None:
     """Pass bytes until one of both ends."""
     feed = _Feed(terminal)
+    connection.write_time = math.inf  # a terminal may be stopped for long: the feed is bounded
     remove = terminal.tap(feed.take)
     hosted.attached += 1
     try:
@@ -78,6 +91,8 @@ async def attach(host: Host, hosted: HostedPane, terminal: Pane, connection: Con
             tasks.start_soon(_until_gone, host, hosted, tasks.cancel_scope)
             await _take_input(host, hosted, terminal, feed, connection)
             tasks.cancel_scope.cancel()
+        if hosted.gone:
+            await _last_words(feed, connection)
     finally:
         remove()
         hosted.attached -= 1
@@ -91,6 +106,14 @@ async def _send(feed: _Feed, connection: Connection, scope: anyio.CancelScope) -
             await connection.send(await feed.next())
     except anyio.BrokenResourceError:
         scope.cancel()
+
+
+async def _last_words(feed: _Feed, connection: Connection) -> None:
+    with (
+        anyio.move_on_after(_LAST_WORDS_TIME, shield=True),
+        contextlib.suppress(anyio.BrokenResourceError),
+    ):
+        await connection.send(feed.rest())
 
 
 async def _until_gone(host: Host, hosted: HostedPane, scope: anyio.CancelScope) -> None:

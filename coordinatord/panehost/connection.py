@@ -24,6 +24,7 @@ class Connection(ByteSendStream):
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._rest = b""
+        self.write_time = _WRITE_TIME
 
     async def line(self) -> bytes | None:
         """The next line without its end, or None if it is too long or never comes.
@@ -59,14 +60,15 @@ class Connection(ByteSendStream):
         """Send all of it.
 
         Raises:
-            anyio.BrokenResourceError: the client is gone, or took nothing for five seconds.
+            anyio.BrokenResourceError: the client is gone, or took nothing for ``write_time``
+                seconds.
         """
         rest = memoryview(item)
         while rest:
             try:
                 rest = rest[self._sock.send(rest) :]
             except BlockingIOError:
-                with anyio.move_on_after(_WRITE_TIME) as scope:
+                with anyio.move_on_after(self.write_time) as scope:
                     await anyio.wait_writable(self._sock)
                 if scope.cancelled_caught:
                     raise anyio.BrokenResourceError from None

@@ -34,6 +34,9 @@ _TITLE_LIMIT: Final = 256
 _ALTERNATE: Final = frozenset({47, 1047, 1049})
 _MOUSE: Final = frozenset({9, 1000, 1002, 1003})
 _TRACKED: Final = _MOUSE | {1, 66, 1004, 1005, 1006, 1007, 1015, 1016, 2004}
+_SWITCHED_OFF: Final = _TRACKED - {1007}
+"""What a repaint switches off where it is not on; 1007 (wheel as cursor keys) is some terminals'
+default."""
 
 _CSI: Final = re.compile(rb"\x1b\[([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
 _TELLING: Final = re.compile(rb"\x1b(?!\[[0-9;:]*[@-IK-Z`abdefghlmqrsu])")
@@ -111,8 +114,9 @@ class Modes:
         self.alternate = False
 
     def sequences(self) -> bytes:
-        """Bytes that switch a fresh terminal into these modes, the choice of buffer excepted."""
-        return b"".join(b"\x1b[?%dh" % mode for mode in sorted(self.private))
+        """Bytes that switch any terminal into these modes, the choice of buffer excepted."""
+        off = b"".join(b"\x1b[?%dl" % mode for mode in sorted(_SWITCHED_OFF - self.private))
+        return off + b"".join(b"\x1b[?%dh" % mode for mode in sorted(self.private))
 
 
 class Scanner:
