@@ -16,6 +16,7 @@ RUNNERS: Final[dict[str, tuple[str, str]]] = {
     "completion": ("completion", "completion"),
     "watch": ("watch", "watch"),
     "pane open": ("panes", "open_pane"),
+    "pane attach": ("attach", "attach"),
     "demo": ("demonstration", "demo"),
     "tool run": ("tool", "run"),
     "tool tail": ("tool", "tail"),
@@ -46,6 +47,17 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
             }
         },
         "positional": ("shell",),
+    },
+    "pane attach": {
+        "help": "Show a pane in this terminal and type into it; ctrl+\\ leaves it as it is.",
+        "fields": {
+            "pane": {
+                "kind": "text",
+                "required": True,
+                "help": "The pane, such as w1:p2, its label, or the seat of its agent.",
+            }
+        },
+        "positional": ("pane",),
     },
     "demo": {
         "help": "Watch a question travel between two scripted agents, in a workspace of its own.",
