@@ -99,8 +99,10 @@ def forget_status(place: Place, run: str) -> None:
 
 
 def keep_text(place: Place, run: str, text: str) -> None:
-    """The output of a command that ran in the pane's own shell."""
-    _write(log_of(place, run), text.encode(), 0o600)
+    """The output of a command that ran in the pane's own shell. A full disk loses it, not the code."""
+    with suppress(OSError):
+        os.makedirs(place.runs, 0o700, exist_ok=True)
+        _write(log_of(place, run), text.encode(), 0o600)
 
 
 def last(log: str, count: int) -> tuple[bytes, bool]:
