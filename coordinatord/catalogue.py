@@ -11,6 +11,8 @@ from typing import Any, Final
 import msgspec
 
 from coordinatord.daemon import requests as daemon
+from coordinatord.features.attention import requests as attention
+from coordinatord.features.briefs import requests as briefs
 from coordinatord.features.delivery import requests as delivery
 from coordinatord.features.launches import requests as launches
 from coordinatord.features.messages import requests as messages
@@ -49,17 +51,36 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("ask", questions.AskQuestion, ("text",), text="text"),
     Command("answer", questions.AnswerQuestion, ("question", "text"), text="text"),
     Command("resolve", questions.ResolveQuestion, ("question",)),
+    Command("question close", questions.CloseQuestion, ("question",)),
     Command("report", reports.FileReport, ("text",), text="text"),
+    Command("handoff", reports.FileHandoff, ("task",)),
     Command("verify", reports.RecordVerification, ("task",)),
+    Command("review", reports.FileReview, ("task", "text"), text="text"),
+    Command("pr observe", reports.ObservePublication, ("task",)),
+    Command("note", reports.AddNote, ("task", "text"), text="text"),
+    Command("notes", reports.ListNotes, ("task",)),
+    Command("decide", briefs.RecordDecision, ("task", "text"), text="text"),
+    Command("brief list", briefs.ListRevisions, ("task",)),
+    Command("brief show", briefs.ReadBrief, ("brief",)),
+    Command("brief regenerate", briefs.RegenerateBrief, ("task",), file="policy"),
+    Command("brief request", briefs.RequestBrief, ("brief",)),
+    Command("brief adopt", briefs.AdoptBrief, ("brief",)),
     Command("send", messages.SendMessage, ("to", "text"), text="text"),
     Command("ack", messages.AckMessage, ("message",)),
+    Command("withdraw", messages.WithdrawMessage, ("message",)),
     Command("inbox", views.ReadInbox),
     Command("show", views.ShowRecord, ("id",)),
     Command("why", views.ExplainRecord, ("id",)),
     Command("watch", views.SubscribeWatch),
     Command("status", views.ReadStatus),
+    Command("wait", views.WaitFor, ("target",)),
     Command("notice", delivery.NoticeSeat, ("seat",)),
     Command("pump", delivery.PumpNow),
+    Command("delivery enable", delivery.EnableDelivery),
+    Command("delivery disable", delivery.DisableDelivery),
+    Command("delivery status", delivery.ReadDelivery),
+    Command("attention list", attention.ListAttention),
+    Command("attention seen", attention.SeeAttention, ("alert",)),
     Command("pause", typing.PauseTyping),
     Command("resume", typing.ResumeTyping),
     Command("pane open", launches.OpenPane, rest="command"),
@@ -67,24 +88,29 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("pane read", panes.ReadPane, ("pane",)),
     Command("pane send", typing.SendToPane, ("pane", "text"), text="text"),
     Command("pane close", panes.ClosePane, ("pane",)),
-    Command("down", daemon.StopDaemon),
     Command("tool run", tools.RunTool, ("label",), rest="command"),
     Command("tool list", tools.ListRuns),
     Command("tool result", tools.TakeResult, ("run",)),
     Command("tool tail", tools.ReadOutput, ("run",)),
     Command("tool cancel", tools.CancelRun, ("run",)),
     Command("tool close", tools.CloseTool, ("label",)),
+    Command("config", daemon.ReadConfig),
+    Command("down", daemon.StopDaemon),
     Command("discover", daemon.Discover),
 )
 
-ALIASES: Final[dict[str, str]] = {}
+ALIASES: Final[dict[str, str]] = {
+    "hook enable": "delivery enable",
+    "hook disable": "delivery disable",
+    "hook status": "delivery status",
+}
 """Other spellings of commands: alias and the command's words."""
 
 REQUESTS: Final[tuple[type[Request[Any]], ...]] = (
     daemon.Hello,
-    *(command.request for command in COMMANDS),
     tools.ClaimRun,
     tools.FinishRun,
+    *(command.request for command in COMMANDS),
 )
 """Every method there is."""
 

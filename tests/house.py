@@ -161,7 +161,10 @@ async def living(
             surroundings=Surroundings(
                 root="/work", name="work", coordctl="/opt/bin/coordctl", path="/usr/bin"
             ),
+            letters=folder / "messages",
+            environment=lambda pid: {"HOME": str(folder / "home")},
             running=Running(pid=1, version="0", workspace="/work", socket="/s", started_at=0.0),
+            config=folder / "config.toml",
             host_socket=HOST_SOCKET,
             host_kind="embedded",
             in_repository=False,
@@ -174,6 +177,8 @@ async def living(
                 await group.start(parts.watches.run)
                 await group.start(parts.intake.run)
                 await group.start(parts.pump.run)
+                await group.start(parts.settler.run)
+                await group.start(parts.attendant.run)
                 await group.start(parts.tool_runs.run)
             yield House(host, parts, clock)
             group.cancel_scope.cancel()

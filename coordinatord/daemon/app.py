@@ -21,11 +21,11 @@ import msgspec
 import structlog
 from anyio.abc import SocketListener, TaskStatus
 
-from coordinatord import __version__, kinds, locate
+from coordinatord import __version__, kinds, lineage, locate
 from coordinatord.clock import Clock, SystemClock
 from coordinatord.daemon import hosts, instance, logs, settings_files
 from coordinatord.daemon.parts import Ground, Parts
-from coordinatord.daemon.settings import Settings, without_ours
+from coordinatord.daemon.settings import Resolved, without_ours
 from coordinatord.daemon.systemd import Notifier, without_manager
 from coordinatord.errors import Refused, WorldFailed
 from coordinatord.features.launches import table as launches
@@ -83,7 +83,7 @@ async def run(start: Start) -> None:
     # children and panes must not see whose pane or which workspace we were started in
     os.environ.clear()
     os.environ.update(handed_on)
-    daemon = Daemon(start, resolved.settings, handed_on, held, clock)
+    daemon = Daemon(start, resolved, handed_on, held, clock)
     try:
         await daemon.live()
     finally:
@@ -96,14 +96,15 @@ class Daemon:
     def __init__(
         self,
         start: Start,
-        settings: Settings,
+        resolved: Resolved,
         handed_on: Mapping[str, str],
         held: instance.Instance,
         clock: Clock,
     ) -> None:
         self.held = held
         self._start = start
-        self._settings = settings
+        self._settings = resolved.settings
+        self._explained = resolved.explain()
         self._handed_on = handed_on
         self._clock = clock
         self._source = random.SystemRandom()
@@ -158,6 +159,8 @@ class Daemon:
                 coordctl=find_coordctl(self._handed_on),
                 path=self._handed_on.get("PATH", os.defpath),
             ),
+            letters=Path(workspace.file("messages")),
+            environment=_environment,
             running=Running(
                 pid=os.getpid(),
                 version=__version__,
@@ -165,8 +168,11 @@ class Daemon:
                 socket=str(self.held.path),
                 started_at=self._clock.wall(),
             ),
+            config=Path(workspace.file("config.toml")),
             host_socket=choice.socket,
             host_kind=choice.kind,
+            environ=self._handed_on,
+            explained=self._explained,
             in_repository=os.path.exists(os.path.join(workspace.root, ".git")),
             stop=self._ask_to_stop,
             tools=self._tools(),
@@ -195,6 +201,8 @@ class Daemon:
             await group.start(parts.watches.run)
             await group.start(parts.intake.run)
             await group.start(parts.pump.run)
+            await group.start(parts.settler.run)
+            await group.start(parts.attendant.run)
             await group.start(parts.tool_runs.run)
             group.start_soon(self._greet, parts)
             group.start_soon(self._sweep, parts)
@@ -294,6 +302,11 @@ def _either(group: anyio.abc.TaskGroup, first: anyio.Event, second: anyio.Event)
     group.start_soon(pass_on, first)
     group.start_soon(pass_on, second)
     return both
+
+
+def _environment(pid: int | None) -> Mapping[str, str]:
+    """Of an agent's process; where it is not ours to read, our own."""
+    return (lineage.environment(pid) if pid is not None else {}) or os.environ
 
 
 def _expire(tx: Transaction) -> None:

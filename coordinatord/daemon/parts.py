@@ -4,27 +4,44 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from coordinatord import __version__, catalogue, lineage
 from coordinatord.clock import Clock
+from coordinatord.daemon import parts_records
 from coordinatord.daemon.callers import Callers
-from coordinatord.daemon.requests import Discover, Hello, StopDaemon, Welcome
+from coordinatord.daemon.requests import (
+    Discover,
+    Explained,
+    Hello,
+    ReadConfig,
+    StopDaemon,
+    Welcome,
+)
 from coordinatord.daemon.routes import Frame
 from coordinatord.daemon.settings import Settings
+from coordinatord.features.attention import methods as attention
+from coordinatord.features.attention.requests import ListAttention, SeeAttention
 from coordinatord.features.delivery import notice
 from coordinatord.features.delivery import requests as delivery
 from coordinatord.features.delivery.methods import DeliveryMethods
 from coordinatord.features.delivery.run import Pump
-from coordinatord.features.delivery.run_attempt import Deliverer
+from coordinatord.features.delivery.run_attempt import Deliverer, Letters
+from coordinatord.features.delivery.run_evidence import Environment, Witness
+from coordinatord.features.delivery.run_settle import Settler
+from coordinatord.features.delivery.switch import Switch
+from coordinatord.features.intake.methods import EventMethods
 from coordinatord.features.intake.run import Intake
+from coordinatord.features.intake.run_attention import Attendant
 from coordinatord.features.launches import table as launch_table
 from coordinatord.features.launches.requests import OpenPane
 from coordinatord.features.launches.run import Launcher, Surroundings
 from coordinatord.features.messages import methods as messages
-from coordinatord.features.messages.requests import AckMessage, SendMessage
+from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
+from coordinatord.features.obligations.alerts import Alerts
 from coordinatord.features.obligations.source import Source
 from coordinatord.features.obligations.table import Communication, Sources
 from coordinatord.features.panes import methods as panes
@@ -32,12 +49,6 @@ from coordinatord.features.panes import requests as pane_requests
 from coordinatord.features.panes.records import Caller
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.panes.sightings import Sightings
-from coordinatord.features.questions import methods as questions
-from coordinatord.features.questions import requests as question_requests
-from coordinatord.features.reports import requests as report_requests
-from coordinatord.features.reports.methods import ReportMethods
-from coordinatord.features.tasks import methods as tasks
-from coordinatord.features.tasks import requests as task_requests
 from coordinatord.features.tool_runs import requests as tool_requests
 from coordinatord.features.tool_runs.files import Place
 from coordinatord.features.tool_runs.methods import ToolMethods
@@ -52,12 +63,14 @@ from coordinatord.features.views import requests as view_requests
 from coordinatord.features.views.methods import Running, ViewMethods
 from coordinatord.features.views.records import Connection
 from coordinatord.features.views.run import Watches
+from coordinatord.features.views.run_wait import Waits
 from coordinatord.ids import ProcessId
 from coordinatord.kinds import AgentKind
 from coordinatord.server.dispatch import Link, Route
 from coordinatord.store.database import Database
 from coordinatord.terminals.port import HostFacts, Terminal, backstop_interval
 from coordinatord.wire.openrpc import document
+from coordinatord.wire.requests import Listing
 
 
 class Ground(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,9 +84,19 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     settings: Settings
     surroundings: Surroundings
     running: Running
+    config: Path = Path("config.toml")
+    """The workspace's own configuration file."""
     host_socket: str
     host_kind: str
     in_repository: bool
+    environ: Mapping[str, str] = {}
+    """What programs that we start are given."""
+    explained: tuple[Explained, ...] = ()
+    """Each setting and where it came from."""
+    letters: Path
+    """Folder for texts that are too long to be typed."""
+    environment: Environment
+    """The environment of a process: where an agent stores its transcripts."""
     stop: Callable[[bool], None]
     """Ask the daemon to end; True: with the panes."""
     tools: Place = Place()
@@ -91,7 +114,9 @@ class Parts:
         self.typist = Typist(
             ground.terminal, self.lookout, ground.kinds, clock, self._host_may_be_typed_to
         )
-        self.sources = Sources([Communication(), ToolRunDebts(), *more_sources])
+        self.sources = Sources([Communication(), Alerts(), ToolRunDebts(), *more_sources])
+        self.switch = Switch(ground.settings.delivery.events)
+        witness = Witness(ground.kinds, clock, ground.environment)
         self.deliverer = Deliverer(
             database,
             self.lookout,
@@ -100,9 +125,31 @@ class Parts:
             ground.kinds,
             clock,
             self._spelling,
+            witness,
+            Letters(ground.letters, ground.settings.typing.inline_limit_bytes),
+        )
+        self.settler = Settler(
+            database,
+            self.sightings,
+            self.typist,
+            self.sources,
+            witness,
+            ground.kinds,
+            clock,
+            self.deliverer.has_in_hand,
+            ground.settings.backstop_s,
         )
         backstop_s = ground.settings.backstop_s
-        self.pump = Pump(database, self.sightings, self.sources, self.deliverer, clock, backstop_s)
+        self.pump = Pump(
+            database,
+            self.sightings,
+            self.sources,
+            self.deliverer,
+            clock,
+            backstop_s,
+            self.switch,
+        )
+        self.attendant = Attendant(database, self.lookout, self.sources, self.switch, clock)
         self.intake = Intake(
             database,
             ground.terminal,
@@ -134,18 +181,24 @@ class Parts:
         ground = self.ground
         frame = Frame(ground.database, self.callers, ground.source)
         pane = panes.PaneMethods(ground.database, self.lookout)
-        task = tasks.TaskMethods(self.lookout)
         message = messages.MessageMethods(self.lookout, ground.settings.delivery.queue_limit)
-        report = ReportMethods(ground.in_repository)
         told = DeliveryMethods(ground.database, self.lookout, self.pump, self.sources)
         tool = ToolMethods(ground.database, self.lookout, self.tool_runs, ground.clock)
         runner = RunnerMethods(ground.database, self.tool_runs)
         typing = TypingMethods(ground.database, self.lookout, self.typist)
+        events = EventMethods(
+            ground.database,
+            self.sources,
+            self.switch,
+            self.attendant,
+            ground.config,
+            ground.clock.wall,
+        )
         view = ViewMethods(self.sources, ground.clock.wall, ground.running, self.connection)
         return [
             Route(Hello, self._hello),
             frame.answering(pane_requests.WhoAmI, panes.whoami),
-            frame.looking(pane_requests.BindSeat, task.look, tasks.bind),
+            *parts_records.routes(self, frame),
             frame.asking(pane_requests.ListPanes, pane.list),
             frame.asking(pane_requests.ReadPane, pane.read),
             frame.acting(pane_requests.ClosePane, pane.close),
@@ -153,24 +206,25 @@ class Parts:
             frame.acting(SendToPane, typing.send),
             frame.acting(PauseTyping, typing.pause),
             frame.acting(ResumeTyping, typing.resume),
-            frame.looking(task_requests.NewTask, task.look, tasks.new),
-            frame.reading(task_requests.ListTasks, tasks.listed),
-            frame.writing(question_requests.AskQuestion, questions.ask),
-            frame.writing(question_requests.AnswerQuestion, questions.answer),
-            frame.writing(question_requests.ResolveQuestion, questions.resolve),
-            frame.writing(report_requests.FileReport, report.file),
-            frame.writing(report_requests.RecordVerification, report.verify),
             frame.looking(SendMessage, message.look, message.send),
             frame.writing(AckMessage, messages.acknowledge),
+            frame.writing(WithdrawMessage, messages.withdraw),
             frame.looking(delivery.InitSeat, told.look, told.init),
             frame.acting(delivery.NoticeSeat, told.notice),
             frame.acting(delivery.PumpNow, told.pump),
+            frame.acting(delivery.EnableDelivery, events.enable),
+            frame.acting(delivery.DisableDelivery, events.disable),
+            frame.reading(delivery.ReadDelivery, events.status),
+            frame.reading(ListAttention, attention.listed),
+            frame.writing(SeeAttention, attention.seen),
             frame.reading(view_requests.ReadInbox, view.inbox),
             frame.reading(view_requests.ShowRecord, view.show),
             frame.reading(view_requests.ExplainRecord, view.why),
             frame.reading(view_requests.ReadStatus, view.status),
             frame.following(view_requests.SubscribeWatch, self.watches.subscribe),
-            frame.acting(StopDaemon, self._stop),
+            frame.asking(
+                view_requests.WaitFor, Waits(ground.database, self.lookout, ground.clock).wait
+            ),
             frame.following(tool_requests.RunTool, tool.run),
             frame.reading(tool_requests.ListRuns, tool.list),
             frame.following(tool_requests.TakeResult, tool.result),
@@ -179,6 +233,8 @@ class Parts:
             frame.acting(tool_requests.CloseTool, tool.close),
             frame.following(tool_requests.ClaimRun, runner.claim),
             frame.following(tool_requests.FinishRun, runner.done),
+            frame.answering(ReadConfig, self._config),
+            frame.acting(StopDaemon, self._stop),
             Route(Discover, _discover),
         ]
 
@@ -221,6 +277,9 @@ class Parts:
             seat=known.seat,
             proof=known.proof,
         )
+
+    def _config(self, caller: Caller, request: ReadConfig) -> Listing[Explained]:
+        return Listing(items=list(self.ground.explained))
 
     async def _stop(self, caller: Caller, request: StopDaemon) -> Any:
         self.ground.stop(request.panes)

@@ -124,8 +124,8 @@ class Transcript(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the agent stores what was said to it, and how to read it (`kinds.transcript`).
 
     ``root`` is a folder (``~`` is the home folder) that the variable ``root_variable`` may move,
-    ``pattern`` a glob below it with ``{session}``. An empty ``pattern`` means that the session's
-    value is the path. ``position`` and ``query`` are SQL for the ``opencode`` format only.
+    ``pattern`` a glob below it with ``{session}``. For ``pi``, and with an empty ``pattern``, the
+    session's value is the path. ``position`` and ``query`` are SQL for the ``opencode`` format only.
     """
 
     format: Literal["claude", "codex", "pi", "opencode"]

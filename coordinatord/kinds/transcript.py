@@ -83,7 +83,7 @@ def location(
     session is itself the path. A value that could leave the agent's folder is refused: it comes
     from a report.
     """
-    if not transcript.pattern:
+    if not transcript.pattern or (session is not None and transcript.format == "pi"):
         return _literal(session) if session and _is_session_path(session) else None
     if session is not None and not _SESSION_ID.fullmatch(session):
         return None

@@ -228,7 +228,7 @@ def test_where_each_agent_stores_its_session(kinds: Mapping[str, AgentKind]) -> 
 def test_a_session_that_is_not_known(kinds: Mapping[str, AgentKind]) -> None:
     """Codex tells its session only with the first prompt; then every rollout may be the one."""
     assert place(kinds, "codex", None) == "/home/u/.codex/sessions/*/*/*/rollout-*-*.jsonl"
-    assert place(kinds, "pi", None) is None
+    assert place(kinds, "pi", None) == "/home/u/.pi/agent/sessions/*/*.jsonl"
 
 
 @pytest.mark.parametrize("session", ["../x", "a/b", "*", "", "a\0", "-x", "[a]", "x" * 200])

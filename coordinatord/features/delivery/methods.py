@@ -74,11 +74,16 @@ class DeliveryMethods:
         )
 
     def _tell_inline(self, tx: Transaction, seat: Seat) -> list[OwedItem]:
-        owed = self._sources.owed_to(tx, tx.now, seat.id).items
+        owed = [
+            item
+            for item in self._sources.owed_to(tx, tx.now, seat.id).items
+            if not item.alone  # its text is typed: a list does not show it
+        ]
         told = table.told_to(tx, seat.id, seat.binding)
         if owed:
             table.claim(
                 tx,
+                self._sources,
                 seat,
                 owed,
                 AttemptId(tx.mint("attempt")),

@@ -12,6 +12,7 @@ from typing import Final
 from coordinatord.features.delivery.records import Wanted
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.ids import AttemptId
+from coordinatord.kinds import AgentKind, Cleaned, sanitise, unsafe_start
 
 LONGEST: Final = 800
 """Characters of one notice (interfaces.md, Typed text)."""
@@ -44,6 +45,23 @@ def compose(
 ) -> str:
     """The line to type."""
     return _frame(attempt, "; ".join(map(phrase, wanted.named)), wanted.counted, coordctl)
+
+
+def own(head: str, body: str, tail: str) -> Cleaned:
+    """A text of its own: a head, the body without control characters, a tail."""
+    cleaned = sanitise(body)
+    return Cleaned(" ".join((head, cleaned.text, tail)), cleaned.removed)
+
+
+def by_file(head: str, path: str, size: int, tail: str) -> str:
+    """What is typed instead of a body that is too long to be typed: where it can be read."""
+    return f"{head} The text is in a file of {size} bytes. Read it: {path} {tail}"
+
+
+def goes_by_file(kind: AgentKind, text: str, limit: int) -> bool:
+    """Is the text too long to be typed to this kind of agent, or would it be taken for something else?"""
+    too_long = len(text.encode()) > limit or not kind.takes_inline(text)
+    return too_long or unsafe_start(kind, text) is not None
 
 
 def _frame(attempt: AttemptId, phrases: str, counted: int, coordctl: str) -> str:

@@ -19,7 +19,7 @@ from coordinatord.features.typing.records import Held
 from coordinatord.ids import SeatId
 from coordinatord.terminals.port import Sighting
 
-Class = Literal["pending", "in-hand", "submitted", "uncertain", "not-delivered", "stalled"]
+Class = Literal["pending", "in-hand", "typed", "submitted", "uncertain", "not-delivered", "stalled"]
 
 FAILURES_ALLOWED: Final = 3
 """Proven non-deliveries of one obligation before only a new settled moment tries it again (§3.1)."""
@@ -51,7 +51,7 @@ class Resting(msgspec.Struct, frozen=True):
     """Nothing is to be told; ``until`` as above (a pause that ends)."""
 
     seat: SeatId
-    reason: Literal["quiet", "pacing", "stalled", "uncertain"]
+    reason: Literal["quiet", "pacing", "stalled", "uncertain", "draft", "coalesced"]
     until: float | None = None
 
 
@@ -73,6 +73,8 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     """What the last closer look said, as long as ``relook_at`` lies ahead."""
     forced: bool = False
     paused: bool = False
+    behind: frozenset[str] = frozenset()
+    """Debts that wait behind an outstanding wake episode."""
 
 
 def classify(told: Told | None) -> Class:
@@ -80,7 +82,7 @@ def classify(told: Told | None) -> Class:
     if told is None:
         return "pending"
     if told.stage in OPEN:
-        return "in-hand"
+        return "typed" if told.stage == "typed" else "in-hand"
     if told.stage in REACHED or told.stage == "withdrawn":
         return "submitted"
     if told.stage == "uncertain":
@@ -129,8 +131,8 @@ def _may(recipient: Recipient, item: Obligation, now: float) -> bool:
     told = recipient.told.get(item.id)
     state = classify(told)
     if state == "pending":
-        return True
-    if told is None or state in ("in-hand", "submitted"):
+        return recipient.forced or item.id not in recipient.behind
+    if told is None or state in ("in-hand", "typed", "submitted"):
         return recipient.forced and state == "submitted"
     if recipient.forced:
         return True
@@ -156,6 +158,10 @@ def _rest(recipient: Recipient, now: float) -> Resting:
     ]
     if pauses:
         return Resting(recipient.seat, "pacing", min(pauses))
+    if recipient.behind:
+        return Resting(recipient.seat, "coalesced")
+    if "typed" in states.values():
+        return Resting(recipient.seat, "draft")
     if "stalled" in states.values():
         return Resting(recipient.seat, "stalled")
     if "uncertain" in states.values():

@@ -31,6 +31,20 @@ OPEN: Final[frozenset[Stage]] = frozenset({"claimed", "typed"})
 """Stages of an attempt that is in hand: found after a crash, they are uncertain."""
 
 
+_ORDER: Final[dict[Stage, int]] = {
+    "claimed": 0, "typed": 1, "submitted": 2, "turn-started": 3, "seen": 4, "closed": 5,
+}  # fmt: skip
+
+
+def may_follow(before: Stage, after: Stage) -> bool:
+    """May an attempt's trail go on like this? Proof is only ever added; an end gives way to proof."""
+    if before in _ORDER and after in _ORDER:
+        return _ORDER[after] > _ORDER[before]
+    if before in REACHED or before == after:
+        return False
+    return after in _ORDER or before in OPEN or before == "uncertain"
+
+
 class Reached(msgspec.Struct, frozen=True, kw_only=True):
     """One step of an attempt: when (wall seconds), and what showed it."""
 
@@ -39,9 +53,41 @@ class Reached(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
 
 
+class Mark(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an agent's own transcript stood right before a text was typed.
+
+    ``place`` is the session's file as a glob, ``everywhere`` that of any session of this kind;
+    ``positions`` tells the end of each file in bytes (a database's newest time in ms); ``directories`` is
+    where the pane's programs are. ``needle`` is the id that the text carries.
+    """
+
+    kind: str
+    place: str
+    everywhere: str
+    session: str | None = None
+    directories: tuple[str, ...] = ()
+    at: float
+    positions: dict[str, int] = {}
+    needle: str = ""
+
+
+class Receipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What is typed for an attempt, without the text: see `Attempt`."""
+
+    sha256: str | None = None
+    removed: tuple[str, ...] = ()
+    needle: str = ""
+    mark: Mark | None = None
+    file: str | None = None
+
+
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     """``sha256`` is of exactly the bytes given to the host; ``removed`` names control characters that
-    were taken out. ``settled_at`` is the wall time at which the recipient was first seen settled."""
+    were taken out. ``settled_at`` is the wall time at which the recipient was first seen settled.
+
+    ``needle`` is the id by which the text is known on a screen, ``mark`` where the agent's transcript
+    stood before; ``file`` was named instead of a long text; ``stranded``: the text was seen in the
+    composer, and Enter did not submit it."""
 
     id: AttemptId
     seq: int
@@ -55,6 +101,10 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str | None = None
     removed: tuple[str, ...] = ()
     settled_at: float | None = None
+    needle: str = ""
+    mark: Mark | None = None
+    file: str | None = None
+    stranded: bool = False
     trail: tuple[Reached, ...]
 
     @property

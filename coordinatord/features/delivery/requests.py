@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar, Literal
 from msgspec import Meta
 
 from coordinatord.features.delivery.records import Initiated, Pass
-from coordinatord.wire.requests import Access, Mutation
+from coordinatord.features.delivery.switch import EventsState
+from coordinatord.wire.requests import Access, Mutation, Request
 
 
 class InitSeat(Mutation[Initiated], frozen=True, kw_only=True, tag="seat.init"):
@@ -43,3 +44,19 @@ class NoticeSeat(Mutation[Pass], frozen=True, kw_only=True, tag="delivery.notice
 
 class PumpNow(Mutation[Pass], frozen=True, kw_only=True, tag="delivery.pump"):
     """Run one pass over everything that is owed, now."""
+
+
+class EnableDelivery(Mutation[EventsState], frozen=True, kw_only=True, tag="delivery.enable"):
+    """Let agents be told as soon as they are idle (the default), and look at everybody once."""
+
+    access: ClassVar[Access] = Access.COORDINATION
+
+
+class DisableDelivery(Mutation[EventsState], frozen=True, kw_only=True, tag="delivery.disable"):
+    """Tell agents only when a command makes something owed; it is remembered in config.toml."""
+
+    access: ClassVar[Access] = Access.COORDINATION
+
+
+class ReadDelivery(Request[EventsState], frozen=True, kw_only=True, tag="delivery.status"):
+    """Show whether delivery by events is on, what is wrong with it, and how old the oldest debts are."""

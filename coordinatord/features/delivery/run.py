@@ -18,6 +18,7 @@ from coordinatord.features.delivery import pacing, table
 from coordinatord.features.delivery.pacing import Due, Recipient, Waiting
 from coordinatord.features.delivery.records import Hold, HoldRecord, Pass, Told
 from coordinatord.features.delivery.run_attempt import Deliverer, Kept
+from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.judgement import Gone, Unseen
@@ -27,9 +28,14 @@ from coordinatord.features.panes.sightings import Sightings
 from coordinatord.features.panes.table import all_seats
 from coordinatord.features.typing.records import Held
 from coordinatord.ids import AttemptId, SeatId
+from coordinatord.store import journal
 from coordinatord.store.changes import Changes
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.terminals.port import Sighting
+
+LINES_AT_ONCE: Final = 500
+TELLING: Final = frozenset({"question", "message", "report", "verification", "seat", "review"})
+"""Journal kinds of commands that tell their recipient by themselves (coordination.md §3.2)."""
 
 STOP_WITHIN_S: Final = 5.0
 """How long a stop waits for the attempts in hand to reach an outcome (case G-11)."""
@@ -68,8 +74,11 @@ class Pump:
         deliverer: Deliverer,
         clock: Clock,
         backstop_s: float,
+        switch: Switch,
     ) -> None:
         self._database = database
+        self._switch = switch
+        self._read_to = 0
         self._sightings = sightings
         self._sources = sources
         self._deliverer = deliverer
@@ -85,13 +94,17 @@ class Pump:
     ) -> None:
         """Deliver for ever. What an earlier daemon left in hand becomes uncertain first."""
         await self._deliverer.learn_pause()
-        await self._database.write(table.give_up_in_hand)
+        await self._database.write(table.give_up_in_hand, self._sources)
         async with anyio.create_task_group() as group:
             self._group = group
             task_status.started()
+            self._read_to = await self._database.read(journal.last_seq)
             while not self._stopping:
                 stored, seen = self._database.changes.count, self._sightings.changes.count
-                pause = await self._pass()
+                if self._switch.on:
+                    pause = await self._pass()
+                else:
+                    pause = await self._pass_on_command()
                 await self._wait(stored, seen, pause)
 
     async def stop(self) -> None:
@@ -138,6 +151,15 @@ class Pump:
                 if isinstance(each, Held)
             ],
         )
+
+    async def _pass_on_command(self) -> float:
+        """With events off only those are told to whom a command has just made something owed."""
+        lines = await self._database.read(journal.since, self._read_to, LINES_AT_ONCE)
+        if lines:
+            self._read_to = lines[-1].seq
+            fresh = {line.seat for line in lines if line.seat and line.kind in TELLING}
+            await self.tell(frozenset(SeatId(seat) for seat in fresh), forced=False)
+        return self._backstop_s
 
     async def _pass(self) -> float:
         """Begin what is due; seconds until something that is known now has to be decided again."""

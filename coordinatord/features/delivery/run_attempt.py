@@ -8,47 +8,68 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final, TypeAlias
 
 import anyio
+import anyio.to_thread
 import msgspec
 
 from coordinatord.clock import Clock
 from coordinatord.features.delivery import notice, table
 from coordinatord.features.delivery.pacing import Recipient, sendable
-from coordinatord.features.delivery.records import Attempt, Stage, Wanted
+from coordinatord.features.delivery.records import Attempt, Mark, Receipt, Stage, Wanted
+from coordinatord.features.delivery.run_evidence import Witness
+from coordinatord.features.delivery.run_follow import Follower
+from coordinatord.features.delivery.run_letters import put_letter
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.judgement import Gone, Unseen, refreshed
 from coordinatord.features.panes.records import Seat
 from coordinatord.features.panes.run_look import Judged, Lookout
 from coordinatord.features.panes.table import SEATS, refresh
-from coordinatord.features.typing.records import Held, MaybeTyped, NotTyped, Typed
+from coordinatord.features.typing.records import Clear, Held, MaybeTyped, NotTyped, Typed
 from coordinatord.features.typing.run import Typist
 from coordinatord.features.typing.table import pause_of
 from coordinatord.ids import AttemptId, PaneId, SeatId
-from coordinatord.kinds import AgentKind, Composer, composer_holds, sanitise
+from coordinatord.kinds import AgentKind, sanitise
 from coordinatord.store.database import Database, Transaction
 from coordinatord.terminals.port import Sighting
-
-EVIDENCE_WITHIN_S: Final = 5.0
-"""How long evidence of a turn is looked for after the host took the text."""
-
-FIRST_LOOK_S: Final = 0.6
-"""Herdr presses Enter 300 ms after the text; a look before that proves nothing (agents.md §1.3, §1.4)."""
-
-LOOK_EVERY_S: Final = 0.5
-ENTERS_ALLOWED: Final = 2
 
 Kept: TypeAlias = AttemptId | Held | None
 """What a delivery left: an attempt, a reason why none was made, or nothing (nothing was owed any more)."""
 
 
+class Written(msgspec.Struct, frozen=True):
+    """What is to be typed: the text, and what its receipt says. ``letter`` is a body that goes by file."""
+
+    text: str
+    receipt: Receipt
+    letter: str | None = None
+
+
 class Claimed(msgspec.Struct, frozen=True):
-    """An attempt that is stored, and the line to type for it."""
+    """An attempt that is stored, and what to type for it."""
 
     attempt: Attempt
-    text: str
+    written: Written
+
+
+class Ready(msgspec.Struct, frozen=True):
+    """All that was seen and noted before the claim."""
+
+    judged: Judged
+    seen: Sighting
+    kind: AgentKind
+    mark: Mark | None
+    forced: bool
+
+
+class Letters(msgspec.Struct, frozen=True):
+    """Where texts go that are too long to be typed, and how long that is (bytes of UTF-8)."""
+
+    folder: Path
+    limit: int
 
 
 class Deliverer:
@@ -63,6 +84,8 @@ class Deliverer:
         kinds: Mapping[str, AgentKind],
         clock: Clock,
         spelling: Callable[[str], str],
+        witness: Witness,
+        letters: Letters,
     ) -> None:
         """``spelling`` says how `coordctl` is called in the pane with this terminal id."""
         self._database = database
@@ -70,8 +93,15 @@ class Deliverer:
         self._typist = typist
         self._sources = sources
         self._kinds = kinds
-        self._clock = clock
         self._spelling = spelling
+        self._witness = witness
+        self._letters = letters
+        self._in_hand: set[AttemptId] = set()
+        self._follower = Follower(database, lookout, typist, sources, witness, clock)
+
+    def has_in_hand(self, attempt: AttemptId) -> bool:
+        """Does a delivery go on for this attempt?"""
+        return attempt in self._in_hand
 
     @property
     def paused(self) -> bool:
@@ -103,59 +133,70 @@ class Deliverer:
         looked = await self._typist.look(judged)
         if isinstance(looked, Held):
             return looked
-        seen = judged.seen
-        assert isinstance(seen, Sighting), "the gate is clear only for a pane that was seen"
+        ready = await self._make_ready(judged, looked, forced)
         with anyio.CancelScope(shield=True):
             # once claimed, the attempt is carried to its outcome: a stop must not leave it uncertain
-            typed = await self._claim_and_type(seat, judged, seen.pane, forced)
+            typed = await self._claim_and_type(seat, ready)
         if typed is None:
             return None
         claimed, stage = typed
-        if stage == "typed":
-            await self._follow(claimed, seen, self._kinds[looked.kind])
+        try:
+            if stage == "typed":
+                await self._follower.follow(
+                    claimed.attempt, claimed.written.text, ready.seen, ready.kind
+                )
+        finally:
+            self._in_hand.discard(claimed.attempt.id)
         return claimed.attempt.id
 
-    async def _claim_and_type(
-        self, seat: Seat, judged: Judged, pane: PaneId, forced: bool
-    ) -> tuple[Claimed, Stage] | None:
-        claimed = await self._database.write(self._claim, seat, judged, forced)
+    async def _make_ready(self, judged: Judged, looked: Clear, forced: bool) -> Ready:
+        seen, kind = judged.seen, self._kinds[looked.kind]
+        assert isinstance(seen, Sighting), "the gate is clear only for a pane that was seen"
+        mark = await self._witness.mark(kind, seen, looked.pid)
+        return Ready(judged, seen, kind, mark, forced)
+
+    async def _claim_and_type(self, seat: Seat, ready: Ready) -> tuple[Claimed, Stage] | None:
+        claimed = await self._database.write(self._claim, seat, ready)
         if claimed is None:
             return None
-        stage, evidence = await self._type(claimed, pane)
-        await self._database.write(table.reach, claimed.attempt.id, stage, evidence)
+        try:
+            stage, evidence = await self._write_and_type(claimed, ready.seen.pane)
+            await self._database.write(
+                table.reach, self._sources, claimed.attempt.id, stage, evidence
+            )
+        except BaseException:
+            self._in_hand.discard(claimed.attempt.id)  # then it is uncertain
+            raise
         return claimed, stage
 
-    def _claim(
-        self, tx: Transaction, seen_seat: Seat, judged: Judged, forced: bool
-    ) -> Claimed | None:
+    def _claim(self, tx: Transaction, seen_seat: Seat, ready: Ready) -> Claimed | None:
         """Re-read what is owed and who sits there; store the intent; build the text from what is left."""
         seat = SEATS.get(tx, seen_seat.id)
         if seat is None or seat.binding != seen_seat.binding or seat.occupant is None:
             return None
-        seen = judged.seen
-        assert isinstance(seen, Sighting), "only a pane that was seen is claimed"
+        judged, seen = ready.judged, ready.seen
         shell = judged.shell or (judged.foreground.shell if judged.foreground else None)
         seat = refresh(tx, seat, seen.pane, refreshed(seat.occupant, seen, shell))
-        wanted = self._wanted(tx, seat, seen, forced)
+        wanted = self._wanted(tx, seat, seen, ready.forced)
         if not wanted.named:
             return None
         attempt = AttemptId(tx.mint("attempt"))
-        line = notice.compose(attempt, wanted, self._phrase, self._spelling(seen.terminal_id))
-        cleaned = sanitise(line)
+        self._in_hand.add(attempt)  # before anybody else can read it
+        written = self._write(tx, attempt, wanted, ready)
         record = table.claim(
             tx,
+            self._sources,
             seat,
             wanted.named,
             attempt,
             transport="prompt",
             stage="claimed",
             evidence=f"{seen.agent} in {seen.pane} is {seen.status}, its composer is empty",
-            sha256=hashlib.sha256(cleaned.text.encode()).hexdigest(),
-            removed=cleaned.removed,
+            receipt=written.receipt,
             settled_at=self._lookout.sightings.settled_since(seen.pane),
         )
         table.release(tx, seat.id)
-        return Claimed(record, cleaned.text)
+        return Claimed(record, written)
 
     def _wanted(self, tx: Transaction, seat: Seat, seen: Sighting, forced: bool) -> Wanted:
         owed = self._sources.owed_to(tx, tx.now, seat.id)
@@ -169,13 +210,44 @@ class Deliverer:
             forced=forced,
         )
         may = sendable(recipient, tx.now)
-        return notice.choose(may, _withheld(recipient, may), self._phrase)
+        if may and may[0].alone:
+            return Wanted(may[:1])
+        announced = tuple(item for item in may if not item.alone)
+        return notice.choose(announced, _withheld(recipient, may), self._phrase)
 
     def _phrase(self, item: Obligation) -> str:
         return self._sources.of(item).phrase(item)
 
-    async def _type(self, claimed: Claimed, pane: PaneId) -> tuple[Stage, str]:
-        match await self._typist.prompt(pane, claimed.text):
+    def _write(self, tx: Transaction, attempt: AttemptId, wanted: Wanted, ready: Ready) -> Written:
+        """The text for what is named: a notice, or the text of its own of a debt that is told alone."""
+        first = wanted.named[0]
+        if first.alone:
+            return self._write_own(tx, first, ready)
+        coordctl = self._spelling(ready.seen.terminal_id)
+        cleaned = sanitise(notice.compose(attempt, wanted, self._phrase, coordctl))
+        return Written(cleaned.text, _receipt(cleaned.text, cleaned.removed, attempt, ready.mark))
+
+    def _write_own(self, tx: Transaction, item: Obligation, ready: Ready) -> Written:
+        head, body, tail = self._sources.own_text(tx, item)
+        whole = notice.own(head, body, tail)
+        if not notice.goes_by_file(ready.kind, whole.text, self._letters.limit):
+            receipt = _receipt(whole.text, whole.removed, item.record, ready.mark)
+            return Written(whole.text, receipt)
+        letter = sanitise(body).text
+        path = str(self._letters.folder / f"{item.record}.txt")
+        text = notice.by_file(head, path, len(letter.encode()), tail)
+        receipt = _receipt(text, whole.removed, item.record, ready.mark, path)
+        return Written(text, receipt, letter)
+
+    async def _write_and_type(self, claimed: Claimed, pane: PaneId) -> tuple[Stage, str]:
+        written = claimed.written
+        if written.letter is not None and written.receipt.file is not None:
+            try:
+                path = Path(written.receipt.file)
+                await anyio.to_thread.run_sync(put_letter, path, written.letter)
+            except OSError as error:
+                return "not-delivered", f"its file could not be written: {error.strerror}"
+        match await self._typist.prompt(pane, written.text):
             case Typed():
                 return "typed", "the host took the text"
             case NotTyped(why):
@@ -183,43 +255,21 @@ class Deliverer:
             case MaybeTyped(why):
                 return "uncertain", why
 
-    async def _follow(self, claimed: Claimed, before: Sighting, kind: AgentKind) -> None:
-        """Look for proof that the text was submitted, until it is found or the bound passes."""
-        ends = self._clock.awake() + EVIDENCE_WITHIN_S
-        await self._clock.sleep(FIRST_LOOK_S)
-        enters, evidence = 0, "no sign of a turn was seen"
-        stage: Stage = "uncertain"
-        while True:
-            found = await self._evidence(claimed, before, kind)
-            if found is not None and found[0] != "typed":
-                stage, evidence = found
-                break
-            if found is not None and enters < ENTERS_ALLOWED:
-                enters += 1
-                await self._typist.press_enter(before.pane)
-                evidence = f"the text stood in the composer; Enter was repeated {enters} times"
-            if self._clock.awake() >= ends:
-                break
-            await self._clock.sleep(LOOK_EVERY_S)
-        if enters and stage != "uncertain":
-            evidence = f"{evidence}; Enter was repeated {enters} times"
-        await self._database.write(table.reach, claimed.attempt.id, stage, evidence)
 
-    async def _evidence(
-        self, claimed: Claimed, before: Sighting, kind: AgentKind
-    ) -> tuple[Stage, str] | None:
-        """What one look shows: a turn, our text still in the composer (``typed``), or nothing."""
-        seen = await self._lookout.look(before.pane)
-        if not isinstance(seen, Sighting):
-            return None
-        if seen.terminal_id != before.terminal_id:
-            return "uncertain", "the pane's terminal changed right after typing"
-        if seen.status == "working" or seen.state_change_seq != before.state_change_seq:
-            return "turn-started", f"the agent's state changed to {seen.status}"
-        reading = await self._typist.reading(before.pane, kind)
-        if isinstance(reading, Composer) and composer_holds(kind, reading, claimed.text):
-            return "typed", "the text stands in the composer"
-        return None
+def _receipt(
+    text: str,
+    removed: tuple[str, ...],
+    needle: str,
+    mark: Mark | None,
+    file: str | None = None,
+) -> Receipt:
+    return Receipt(
+        sha256=hashlib.sha256(text.encode()).hexdigest(),
+        removed=removed,
+        needle=needle,
+        mark=None if mark is None else msgspec.structs.replace(mark, needle=needle),
+        file=file,
+    )
 
 
 def _same_place(before: Sighting | Gone | Unseen, now: Sighting | Gone | Unseen) -> bool:

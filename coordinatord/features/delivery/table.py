@@ -9,15 +9,19 @@ import msgspec
 
 from coordinatord.features.delivery.records import (
     OPEN,
+    REACHED,
     Attempt,
     Hold,
     HoldRecord,
     Reached,
+    Receipt,
     Stage,
     Told,
     Transport,
+    may_follow,
 )
-from coordinatord.features.obligations.records import Obligation
+from coordinatord.features.obligations.records import Obligation, Telling
+from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.records import Seat
 from coordinatord.ids import AttemptId, SeatId
 from coordinatord.store.database import Transaction, View
@@ -26,6 +30,8 @@ from coordinatord.store.records import RecordTable
 ATTEMPTS: Final = RecordTable(
     "attempts", Attempt, lambda attempt: {"seat": attempt.seat, "stage": attempt.stage}
 )
+
+_LIVING: Final = "stage IN ('claimed', 'typed', 'submitted', 'turn-started', 'seen', 'uncertain')"
 
 _TOLD: Final = "SELECT obligation, seat, binding, attempt, stage, failures, at FROM told"
 
@@ -52,6 +58,7 @@ def _told(row: tuple[object, ...]) -> Told:
 
 def claim(
     tx: Transaction,
+    sources: Sources,
     seat: Seat,
     named: Iterable[Obligation],
     attempt: AttemptId,
@@ -59,12 +66,12 @@ def claim(
     transport: Transport,
     stage: Stage,
     evidence: str,
-    sha256: str | None = None,
-    removed: tuple[str, ...] = (),
+    receipt: Receipt | None = None,
     settled_at: float | None = None,
 ) -> Attempt:
     """Store the intent to tell, before anything is typed."""
     named = tuple(named)
+    given = receipt or Receipt()
     record = Attempt(
         id=attempt,
         seq=tx.journal("attempt", attempt, seat=seat.id, task=seat.task, actor="coordinatord"),
@@ -75,9 +82,12 @@ def claim(
         transport=transport,
         obligations=tuple(item.id for item in named),
         records=tuple(dict.fromkeys(item.record for item in named)),
-        sha256=sha256,
-        removed=removed,
+        sha256=given.sha256,
+        removed=given.removed,
         settled_at=settled_at,
+        needle=given.needle,
+        mark=given.mark,
+        file=given.file,
         trail=(Reached(stage=stage, at=tx.now, evidence=evidence),),
     )
     ATTEMPTS.put(tx, record)
@@ -92,40 +102,84 @@ def claim(
             " at = excluded.at",
             obligation, seat.id, seat.binding, attempt, stage, tx.now,
         )  # fmt: skip
+    _let_sources_know(tx, sources, record)
     return record
 
 
-def reach(tx: Transaction, attempt: AttemptId, stage: Stage, evidence: str) -> Attempt | None:
-    """Add a step to an attempt's trail; None if the attempt cannot be read."""
+def reach(
+    tx: Transaction, sources: Sources, attempt: AttemptId, stage: Stage, evidence: str
+) -> Attempt | None:
+    """Add a step to an attempt's trail; None if the attempt cannot be read. A step back is none."""
     record = ATTEMPTS.get(tx, attempt)
-    if record is None or record.stage == stage:
+    if record is None or not may_follow(record.stage, stage):
         return record
     tx.journal("attempt", attempt, seat=record.seat, actor="coordinatord")
     step = Reached(stage=stage, at=tx.now, evidence=evidence)
-    record = msgspec.structs.replace(record, trail=(*record.trail, step))
+    record = msgspec.structs.replace(record, trail=(*record.trail, step), stranded=False)
     ATTEMPTS.put(tx, record)
     failed = 1 if stage == "not-delivered" else 0
     tx.run(
         "UPDATE told SET stage = ?, failures = failures + ?, at = ? WHERE attempt = ?",
         stage, failed, tx.now, attempt,
     )  # fmt: skip
+    _let_sources_know(tx, sources, record)
     return record
+
+
+def strand(tx: Transaction, attempt: AttemptId, evidence: str) -> Attempt | None:
+    """The text stands in the composer and Enter did not submit it: a person has to see to it."""
+    record = ATTEMPTS.get(tx, attempt)
+    if record is None or record.stage != "typed":
+        return record
+    tx.journal("alert", attempt, seat=record.seat, actor="coordinatord")
+    step = Reached(stage="typed", at=tx.now, evidence=evidence)
+    record = msgspec.structs.replace(record, trail=(*record.trail, step), stranded=True)
+    ATTEMPTS.put(tx, record)
+    return record
+
+
+def _let_sources_know(tx: Transaction, sources: Sources, record: Attempt) -> None:
+    telling = Telling(
+        attempt=record.id,
+        at=tx.now,
+        reached=record.stage in REACHED,
+        doubtful=record.stage == "uncertain",
+        over=record.stage == "not-delivered",
+        sha256=record.sha256,
+        removed=record.removed,
+        file=record.file,
+    )
+    for obligation in record.obligations:
+        sources.telling(tx, obligation, telling)
 
 
 def in_hand(view: View) -> list[Attempt]:
     """Attempts without an outcome. After a start nobody has them in hand any more."""
     marks = ", ".join(f"'{stage}'" for stage in sorted(OPEN))
-    return ATTEMPTS.select(view, f"stage IN ({marks})").items
+    return [
+        each for each in ATTEMPTS.select(view, f"stage IN ({marks})").items if not each.stranded
+    ]
 
 
-def give_up_in_hand(tx: Transaction) -> int:
+def living(view: View) -> list[Attempt]:
+    """Attempts about which more may still be learned; one that cannot be read is left alone."""
+    return ATTEMPTS.select(view, _LIVING).items
+
+
+def give_up_in_hand(tx: Transaction, sources: Sources) -> int:
     """At start: what may have been typed and is not known to be is uncertain; how many were."""
     left = in_hand(tx)
     for attempt in left:
-        reach(tx, attempt.id, "uncertain", f"the daemon ended while this was {attempt.stage}")
+        evidence = f"the daemon ended while this was {attempt.stage}"
+        reach(tx, sources, attempt.id, "uncertain", evidence)
     # also where the attempt itself cannot be read: what it named must not seem to be in hand for ever
+    readable = {each.id for each in living(tx)}
     marks = ", ".join(f"'{stage}'" for stage in sorted(OPEN))
-    tx.run(f"UPDATE told SET stage = 'uncertain', at = ? WHERE stage IN ({marks})", tx.now)
+    for (attempt_id,) in tx.rows(f"SELECT DISTINCT attempt FROM told WHERE stage IN ({marks})"):
+        if attempt_id not in readable:
+            tx.run(
+                "UPDATE told SET stage = 'uncertain', at = ? WHERE attempt = ?", tx.now, attempt_id
+            )
     return len(left)
 
 

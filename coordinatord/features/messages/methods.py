@@ -7,7 +7,7 @@ import msgspec
 from coordinatord.errors import Refused
 from coordinatord.features.messages import table
 from coordinatord.features.messages.records import Message
-from coordinatord.features.messages.requests import AckMessage, SendMessage
+from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
 from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.methods import occupant_in
 from coordinatord.features.panes.proof import seat_of
@@ -43,7 +43,7 @@ class MessageMethods:
     ) -> Message:
         """Record a message."""
         to = self._recipient(tx, caller, request.to, found)
-        return table.send(tx, caller, to, request.text, request.expires_s, self._limit)
+        return table.send(tx, caller, to, request, self._limit)
 
     def _pane_of(self, to: str) -> str | None:
         """A pane id, or the pane of a peer that was named by its terminal."""
@@ -90,3 +90,8 @@ class MessageMethods:
 def acknowledge(tx: Transaction, caller: Caller, request: AckMessage) -> Message:
     """Record that a message was read."""
     return table.acknowledge(tx, caller, request.message)
+
+
+def withdraw(tx: Transaction, caller: Caller, request: WithdrawMessage) -> Message:
+    """Take a message back."""
+    return table.withdraw(tx, caller, request.message)

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, assert_never
 
 import msgspec
 
 from coordinatord import ids
 from coordinatord.errors import Refused
-from coordinatord.features.messages.records import Acknowledged, Expired, Message, Owed
+from coordinatord.features.messages.records import (
+    Acknowledged,
+    Delivered,
+    Expired,
+    InDoubt,
+    InHand,
+    Message,
+    Owed,
+    State,
+    Withdrawn,
+)
+from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.panes import authority
 from coordinatord.features.panes.records import Caller
-from coordinatord.ids import MessageId, SeatId
+from coordinatord.ids import OPERATOR, MessageId, SeatId
+from coordinatord.kinds import sanitise
 from coordinatord.prose import accept
 from coordinatord.store.database import Transaction, View
 from coordinatord.store.records import Found, RecordTable
@@ -21,10 +33,21 @@ MESSAGES: Final = RecordTable(
     Message,
     lambda message: {
         "recipient": message.to,
-        "state": str(message.state.__struct_config__.tag),
+        "state": _open_state(message),
         "expires": message.expires,
     },
 )
+
+_LIVING: Final = "state IN ('owed', 'in-hand', 'uncertain', 'expired')"
+_IN_TIME: Final = "(state IN ('in-hand', 'uncertain', 'expired') OR expires IS NULL OR expires > ?)"
+
+
+def _open_state(message: Message) -> str:
+    """The column's value: an expiry that the sender knows, or that nobody can be told, is over."""
+    state = message.state
+    if isinstance(state, Expired) and (state.known_at is not None or message.by == OPERATOR):
+        return "expired-known"
+    return str(state.__struct_config__.tag)
 
 
 def message_named(view: View, name: str) -> Message:
@@ -46,14 +69,14 @@ def message_named(view: View, name: str) -> Message:
 
 
 def owed(view: View, now: float) -> Found[Message]:
-    """Messages that are neither acknowledged nor past their time."""
-    return MESSAGES.select(view, "state = 'owed' AND (expires IS NULL OR expires > ?)", now)
+    """Messages that somebody has still to read or be told about."""
+    return MESSAGES.select(view, f"{_LIVING} AND {_IN_TIME}", now)
 
 
 def owed_to(view: View, seat: SeatId, now: float) -> int:
-    """How many messages wait for this seat."""
+    """How many messages wait for this seat. One that may have been typed does not count."""
     row = view.row(
-        "SELECT count(*) FROM messages WHERE recipient = ? AND state = 'owed'"
+        "SELECT count(*) FROM messages WHERE recipient = ? AND state IN ('owed', 'in-hand')"
         " AND (expires IS NULL OR expires > ?)",
         seat,
         now,
@@ -61,15 +84,17 @@ def owed_to(view: View, seat: SeatId, now: float) -> int:
     return int(row[0]) if row else 0
 
 
-def send(
-    tx: Transaction, caller: Caller, to: SeatId, text: str, expires_s: float | None, limit: int
-) -> Message:
+def send(tx: Transaction, caller: Caller, to: SeatId, request: SendMessage, limit: int) -> Message:
     """Record a message to a seat that exists.
 
     Raises:
-        Refused: ``queue-full`` when the seat is owed ``limit`` messages already; texts as in `accept`.
+        Refused: ``queue-full`` when the seat is owed ``limit`` messages already; ``not-allowed`` for an
+            inline one of somebody who does not coordinate; texts as in `accept`.
     """
-    accept(text, "the message")
+    accept(request.text, "the message")
+    if request.inline:
+        authority.coordinators_only(caller, "type a message inline")
+        accept(sanitise(request.text).text, "the message without its control characters")
     waiting = owed_to(tx, to, tx.now)
     if waiting >= limit:
         raise Refused(
@@ -84,36 +109,95 @@ def send(
         at=tx.now,
         to=to,
         by=caller.seat,
-        text=text,
-        expires=None if expires_s is None else tx.now + expires_s,
+        text=request.text,
+        inline=request.inline,
+        expires=None if request.expires_s is None else tx.now + request.expires_s,
     )
     MESSAGES.put(tx, record)
     return record
 
 
 def acknowledge(tx: Transaction, caller: Caller, name: str) -> Message:
-    """Record that the recipient has read it. Doing it twice changes nothing."""
+    """Record that the recipient has read it, or that the sender knows of its expiry. Doing it twice
+    changes nothing."""
     message = message_named(tx, name)
+    state = message.state
+    if isinstance(state, Expired) and caller.seat == message.by:
+        return _known(tx, caller, message, state)
     authority.recipient_only(caller, message.to, f"acknowledge {name}")
-    match message.state:
+    match state:
         case Acknowledged():
             return message
-        case Owed() if message.expires is None or message.expires > tx.now:
+        case Owed() if message.expires is not None and message.expires <= tx.now:
+            raise Refused("wrong-state", f"{name} expired before it was acknowledged.")
+        case Owed() | InHand() | InDoubt() | Delivered():
             seq = tx.journal(
                 "message", name, seat=message.by, actor=caller.seat, proof=caller.proof
             )
-            state = Acknowledged(at=tx.now, seq=seq, by=caller.seat)
-            record = msgspec.structs.replace(message, state=state)
-            MESSAGES.put(tx, record)
-            return record
-        case Owed() | Expired():
-            raise Refused("wrong-state", f"{name} expired before it was acknowledged.")
+            return _put(tx, message, Acknowledged(at=tx.now, seq=seq, by=caller.seat))
+        case Expired() | Withdrawn():
+            raise Refused("wrong-state", f"{name} is {_open_state(message)}.")
+        case _:
+            assert_never(state)
+
+
+def withdraw(tx: Transaction, caller: Caller, name: str) -> Message:
+    """Take a message back that was not read yet. Doing it twice changes nothing.
+
+    Raises:
+        Refused: ``not-allowed``; ``wrong-state`` once it was typed, read or expired.
+    """
+    message = message_named(tx, name)
+    if caller.seat != message.by:
+        authority.coordinators_only(caller, f"withdraw {name}, which {message.by} sent")
+    match message.state:
+        case Withdrawn():
+            return message
+        case Owed():
+            seq = tx.journal(
+                "message", name, seat=message.to, actor=caller.seat, proof=caller.proof
+            )
+            return _put(tx, message, Withdrawn(at=tx.now, seq=seq, by=caller.seat))
+        case _:
+            raise Refused(
+                "wrong-state",
+                f"{name} is {_open_state(message)}: too late to take it back.",
+                f"See what became of it: coordctl why {name}",
+            )
+
+
+def typed(tx: Transaction, name: str, state: Owed | InHand | InDoubt | Delivered) -> None:
+    """What became of an inline message's attempt. What ended meanwhile stays as it is."""
+    message = MESSAGES.get(tx, name)
+    if message is None or not isinstance(message.state, Owed | InHand | InDoubt):
+        return
+    tx.journal("message", name, seat=message.by, actor="coordinatord")
+    _put(tx, message, state)
 
 
 def expire(tx: Transaction) -> int:
-    """End the messages whose time has passed; how many."""
+    """End the messages whose time has passed; how many. One in hand is typed or not, first."""
     late = MESSAGES.select(tx, "state = 'owed' AND expires <= ?", tx.now).items
     for message in late:
         seq = tx.journal("message", message.id, seat=message.by, actor="coordinatord")
-        MESSAGES.put(tx, msgspec.structs.replace(message, state=Expired(at=tx.now, seq=seq)))
+        _put(tx, message, Expired(at=tx.now, seq=seq))
     return len(late)
+
+
+def next_expiry(view: View) -> float | None:
+    """Wall time at which the next message expires."""
+    row = view.row("SELECT min(expires) FROM messages WHERE state = 'owed'")
+    return row[0] if row else None
+
+
+def _known(tx: Transaction, caller: Caller, message: Message, state: Expired) -> Message:
+    if state.known_at is not None:
+        return message
+    tx.journal("message", message.id, seat=message.by, actor=caller.seat, proof=caller.proof)
+    return _put(tx, message, msgspec.structs.replace(state, known_at=tx.now))
+
+
+def _put(tx: Transaction, message: Message, state: State) -> Message:
+    record = msgspec.structs.replace(message, state=state)
+    MESSAGES.put(tx, record)
+    return record

@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from coordinatord.ids import SeatId, TaskId
+from coordinatord.ids import AttemptId, SeatId, TaskId
 
 Weight = Literal["decision", "routine"]
 
@@ -23,6 +23,8 @@ class Obligation(msgspec.Struct, frozen=True, kw_only=True):
     since: float
     task: TaskId | None = None
     weight: Weight = "routine"
+    alone: bool = False
+    """Told by a text of its own in an attempt of its own, never in a notice: its source is `Speaking`."""
 
 
 class Owed(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,3 +32,17 @@ class Owed(msgspec.Struct, frozen=True, kw_only=True):
 
     items: list[Obligation]
     unreadable: list[str] = []
+
+
+class Telling(msgspec.Struct, frozen=True, kw_only=True):
+    """How an attempt with a text of its own stands. ``reached``: the text was submitted; ``over``: it is
+    known not to have been; ``doubtful``: it may have been; none of them: it is being typed."""
+
+    attempt: AttemptId
+    at: float
+    reached: bool = False
+    doubtful: bool = False
+    over: bool = False
+    sha256: str | None = None
+    removed: tuple[str, ...] = ()
+    file: str | None = None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from coordinatord.features.obligations.records import Obligation, Owed
+from coordinatord.features.obligations.records import Obligation, Owed, Telling
 
 if TYPE_CHECKING:
-    from coordinatord.store.database import View
+    from coordinatord.store.database import Transaction, View
 
 
 class Source(Protocol):
@@ -26,3 +26,15 @@ class Source(Protocol):
 
     def settling(self, obligation: Obligation) -> str:
         """The arguments of `coordctl` that end it, for example ``answer q-… TEXT``."""
+
+
+@runtime_checkable
+class Speaking(Source, Protocol):
+    """A source some of whose debts (``alone``) are told by a text of their own, one attempt each."""
+
+    def own_text(self, view: View, obligation: Obligation) -> tuple[str, str, str]:
+        """Head, body and tail of what is typed. The head names the record and begins with a letter or
+        ``[``; the body is cleaned before it is typed, and goes by a file where it is too long."""
+
+    def telling(self, tx: Transaction, record: str, telling: Telling) -> None:
+        """An attempt to tell ``record`` has got further; in the transaction that stores it."""

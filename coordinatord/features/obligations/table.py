@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from coordinatord.features.briefs import table as briefs
 from coordinatord.features.messages import table as messages
 from coordinatord.features.obligations import derivation
-from coordinatord.features.obligations.records import Obligation, Owed
-from coordinatord.features.obligations.source import Source
+from coordinatord.features.obligations.records import Obligation, Owed, Telling
+from coordinatord.features.obligations.source import Source, Speaking
 from coordinatord.features.questions import table as questions
 from coordinatord.features.reports import table as reports
-from coordinatord.ids import SeatId
-from coordinatord.store.database import View
+from coordinatord.features.tasks import table as tasks
+from coordinatord.ids import COORDINATOR, SeatId, TaskId
+from coordinatord.store.database import Transaction, View
 
 
 class Communication:
-    """The debts of questions, reports and messages: the features below this one."""
+    """The debts of questions, reports, reviews, briefs and messages: the features below this one."""
 
     kinds = frozenset(derivation.PHRASES)
 
     def derive(self, view: View, now: float) -> Owed:
         """See `Source`."""
-        asked, filed, sent = questions.owed(view), reports.owed(view), messages.owed(view, now)
-        items = [owed for question in asked.items if (owed := derivation.from_question(question))]
-        items += map(derivation.from_report, filed.items)
-        items += map(derivation.from_message, sent.items)
-        return Owed(
-            items=items, unreadable=[*asked.unreadable, *filed.unreadable, *sent.unreadable]
-        )
+        asked, sent = questions.owed(view), messages.owed(view, now)
+        filed, reviewed = reports.owed(view), reports.reviews_owed(view)
+        requested = briefs.requested(view)
+        of = [record.task for found in (asked, filed, reviewed) for record in found.items]
+        parents = tasks.parents(view, of)
+        # only what the index calls open is read; what the record itself says decides
+        items = [
+            owed
+            for question in asked.items
+            if (owed := derivation.from_question(question, parents.get(question.task)))
+        ]
+        items += (derivation.from_report(each, _to(parents, each.task)) for each in filed.items)
+        items += (derivation.from_review(each, _to(parents, each.task)) for each in reviewed.items)
+        items += map(derivation.from_revision, requested.items)
+        items += [owed for message in sent.items if (owed := derivation.from_message(message))]
+        everything = (asked, filed, reviewed, requested, sent)
+        return Owed(items=items, unreadable=[name for each in everything for name in each.unreadable])
 
     def phrase(self, obligation: Obligation) -> str:
         """See `Source`."""
@@ -40,6 +52,20 @@ class Communication:
     def settling(self, obligation: Obligation) -> str:
         """See `Source`."""
         return derivation.worded(derivation.SETTLINGS[obligation.kind], obligation)
+
+    def own_text(self, view: View, obligation: Obligation) -> tuple[str, str, str]:
+        """See `Speaking`."""
+        message = messages.message_named(view, obligation.record)
+        return f"[msg {message.id}]", message.text, "[/msg]"
+
+    def telling(self, tx: Transaction, record: str, telling: Telling) -> None:
+        """See `Speaking`."""
+        messages.typed(tx, record, derivation.after(telling))
+
+
+def _to(parents: Mapping[TaskId, SeatId], task: TaskId) -> SeatId:
+    """Whom a task reports to; the coordinator where the task itself cannot be read."""
+    return parents.get(task, COORDINATOR)
 
 
 class Sources:
@@ -63,6 +89,19 @@ class Sources:
         return Owed(
             items=[item for item in owed.items if item.to == seat], unreadable=owed.unreadable
         )
+
+    def own_text(self, view: View, obligation: Obligation) -> tuple[str, str, str]:
+        """What is typed about a debt that is told alone."""
+        source = self.of(obligation)
+        assert isinstance(source, Speaking), f"{obligation.kind} is told alone"
+        return source.own_text(view, obligation)
+
+    def telling(self, tx: Transaction, obligation: str, telling: Telling) -> None:
+        """Let the debt's source know how its attempt stands, where it wants to."""
+        kind, _, record = obligation.partition(":")
+        source = self._by_kind.get(kind)
+        if isinstance(source, Speaking):
+            source.telling(tx, record, telling)
 
     def of(self, obligation: Obligation) -> Source:
         """The source that knows the words for this obligation."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from coordinatord.errors import Refused
 from coordinatord.features.panes.proof import SHARED_SERVER
 from coordinatord.features.panes.records import Caller
-from coordinatord.ids import OPERATOR, SeatId, TaskId, worker_of
+from coordinatord.ids import COORDINATOR, OPERATOR, SeatId, TaskId, worker_of
 from coordinatord.wire.requests import Access
 
 
@@ -43,7 +43,8 @@ def coordinates_task(caller: Caller, parent: SeatId, what: str) -> None:
         Refused: ``not-allowed``.
     """
     if not caller.coordinates and parent not in seats_of(caller):
-        raise _wrong_seat(f"Only the coordinator, or {parent}, may {what}", caller)
+        who = "coordinator" if parent == COORDINATOR else f"coordinator or {parent}"
+        raise _wrong_seat(f"Only the {who} may {what}", caller)
 
 
 def worker_only(caller: Caller, task: TaskId, what: str) -> None:
@@ -78,6 +79,16 @@ def recipient_only(caller: Caller, recipient: SeatId, what: str) -> None:
 
 def _claimed(caller: Caller) -> str:
     return f"in pane {caller.pane}" if caller.pane else "in some pane"
+
+
+def coordinators_only(caller: Caller, what: str) -> None:
+    """Only the coordinator or the operator may ``what``.
+
+    Raises:
+        Refused: ``not-allowed``.
+    """
+    if not caller.coordinates:
+        raise _wrong_seat(f"Only the coordinator or the operator may {what}", caller)
 
 
 def _wrong_seat(rule: str, caller: Caller) -> Refused:

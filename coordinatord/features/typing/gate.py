@@ -23,7 +23,7 @@ from coordinatord.kinds import (
     Unclear,
     kind_of_program,
 )
-from coordinatord.terminals.port import SETTLED, Foreground, Sighting
+from coordinatord.terminals.port import SETTLED, Foreground, Program, Sighting
 
 _OUTCOMES: Final[dict[Outcome, Obstacle]] = {
     "replaced": "replaced",
@@ -65,11 +65,20 @@ def agent_in_front(
         return Held("unobservable", "the foreground program cannot be seen")
     if foreground.group == foreground.shell.pid:
         return Held("not-agent", "only the shell is in front")
-    for program in foreground.programs:
+    if program_of(seen, foreground, kinds) is not None:
+        return None
+    return Held("not-agent", f"{seen.agent} is not the program in front")
+
+
+def program_of(
+    seen: Sighting, foreground: Foreground | None, kinds: Mapping[str, AgentKind]
+) -> Program | None:
+    """The agent's own process among those in front."""
+    for program in foreground.programs if foreground else ():
         environ = {"HERDR_AGENT": program.declared} if program.declared else {}
         if kind_of_program(kinds, program.name, program.argv, environ) == seen.agent:
-            return None
-    return Held("not-agent", f"{seen.agent} is not the program in front")
+            return program
+    return None
 
 
 def shell_in_front(foreground: Foreground | None) -> Held | None:
@@ -98,10 +107,12 @@ def composer_empty(reading: Reading) -> Held | None:
             return Held("no-composer", "no composer is drawn")
 
 
-def verdict(kind: AgentKind | None, seen: Sighting, obstacle: Held | None) -> Held | Clear:
+def verdict(
+    kind: AgentKind | None, seen: Sighting, obstacle: Held | None, pid: int | None = None
+) -> Held | Clear:
     """The gate's answer after all looks."""
     if obstacle is not None:
         return obstacle
     if kind is None:
         return Held("no-composer", f"no screen rules for agents of kind {seen.agent}")
-    return Clear(kind.name)
+    return Clear(kind.name, pid)

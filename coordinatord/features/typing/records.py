@@ -31,9 +31,10 @@ class Held(msgspec.Struct, frozen=True):
 
 
 class Clear(msgspec.Struct, frozen=True):
-    """The agent is settled, proven, and its composer is drawn and empty."""
+    """The agent is settled, proven, and its composer is drawn and empty. ``pid`` is its process."""
 
     kind: str
+    pid: int | None = None
 
 
 class Typed(msgspec.Struct, frozen=True):

@@ -86,15 +86,20 @@ class Typist:
         kind = self._kinds.get(seen.agent or "")
         if obstacle is None and kind is not None:
             obstacle = gate.composer_empty(await self.reading(seen.pane, kind))
-        return gate.verdict(kind, seen, obstacle)
+        program = gate.program_of(seen, foreground, self._kinds)
+        return gate.verdict(kind, seen, obstacle, program.pid if program else None)
 
     async def reading(self, pane: PaneId, kind: AgentKind) -> Reading:
         """What the pane's screen shows now; `Unclear` if it cannot be read."""
+        return (await self.screen(pane, kind))[0]
+
+    async def screen(self, pane: PaneId, kind: AgentKind) -> tuple[Reading, str]:
+        """The same, and the screen's text itself."""
         try:
             shown = await self._terminal.read(pane, "visible", ansi=True)
         except (PaneMissing, Unreachable, HostRefused):
-            return Unclear()
-        return read_screen(kind, shown.text)
+            return Unclear(), ""
+        return read_screen(kind, shown.text), shown.text
 
     async def prompt(self, pane: PaneId, text: str) -> TypingOutcome:
         """Give text to the agent, once. Hold the pane's `turn` while calling."""

@@ -9,6 +9,7 @@ import msgspec
 
 from coordinatord import ids
 from coordinatord.errors import Refused
+from coordinatord.features.briefs import table as briefs
 from coordinatord.features.delivery import pacing
 from coordinatord.features.delivery import table as delivery
 from coordinatord.features.delivery.records import Attempt, Told
@@ -37,6 +38,10 @@ TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
     "message": MESSAGES,
     "report": reports.REPORTS,
     "verification": reports.VERIFICATIONS,
+    "review": reports.REVIEWS,
+    "publication": reports.PUBLICATIONS,
+    "note": reports.NOTES,
+    "decision": briefs.DECISIONS,
     "attempt": delivery.ATTEMPTS,
     "tool-run": RUNS,
 }
@@ -233,7 +238,7 @@ def _content(view: View, item: Obligation) -> tuple[SeatId | None, str | None]:
         case "report":
             report = reports.report_named(view, item.record)
             return report.by, report.text
-        case "message":
+        case "message" | "inline" | "expiry":
             message = MESSAGES.get(view, item.record)
             return (message.by, message.text) if message else (None, None)
         case _:

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from coordinatord.features.views.records import AnyRecord, Inbox, Status, Watching, Why
+from coordinatord.features.views.waiting import Until, Waited
 from coordinatord.wire.requests import Request
 
 
@@ -43,3 +44,17 @@ class SubscribeWatch(Request[Watching], frozen=True, kw_only=True, tag="watch.su
         ]
         | None
     ) = None
+
+
+class WaitFor(Request[Waited], frozen=True, kw_only=True, tag="seat.wait"):
+    """Wait until a seat is settled, needs you or is gone, or until a question is answered."""
+
+    target: Annotated[
+        str, Meta(description="coordinator, worker:<task>, peer:<terminal>, or a question.")
+    ]
+    until: Annotated[
+        Until, Meta(description="What to wait for; gone ends every wait for a seat.")
+    ] = "settled"
+    limit_s: Annotated[
+        float, Meta(gt=0, le=60, description="Seconds until this call answers in any case.")
+    ] = 10.0

@@ -34,6 +34,7 @@ HELD: Final[dict[Hold, str]] = {
 """Hold reasons in words, to follow "… waits: "."""
 
 OWN_REASONS: Final[dict[Class, Hold]] = {
+    "typed": "draft",
     "not-delivered": "pacing",
     "stalled": "stalled",
     "uncertain": "uncertain",
@@ -62,6 +63,8 @@ def of_debt(item: Obligation, told: Told | None, hold: HoldRecord | None, now: f
             return f"{item.to} was told {since} ago and has not dealt with it yet."
         case "in-hand":
             return f"{item.to} is being told now."
+        case "typed":
+            return f"Typed to {item.to} {ago(now - told.at if told else 0)} ago and not submitted yet."
         case "uncertain":
             return f"Waiting {age}: {item.to} may have been told; {HELD['uncertain']}."
         case _:
