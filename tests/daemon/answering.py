@@ -20,7 +20,9 @@ from coordinatord.features.launches.table import digest
 from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.questions.requests import AnswerQuestion
 from coordinatord.features.tasks.requests import NewTask
-from coordinatord.ids import PaneId
+from coordinatord.features.tool_runs.records import Ended, ToolRun
+from coordinatord.features.tool_runs.table import RUNS
+from coordinatord.ids import COORDINATOR, PaneId
 from coordinatord.server.listener import serve
 from coordinatord.sockets.bind import BoundSocket
 from coordinatord.store.database import Transaction, View
@@ -31,6 +33,9 @@ from tests.house import House, living
 Who = Literal["person", "boss", "worker"]
 
 METHODS: Final = tuple(method_of(request) for request in catalogue.REQUESTS)
+
+UNPLAYED: Final = {"tool.run", "tool.close", "tool.runner-claim", "tool.runner-done"}
+"""None of these is accepted here: they need a pane that runs something."""
 
 
 class Log:
@@ -72,7 +77,7 @@ class Scene:
         self.clients = clients
         self.log = log
         self.names: dict[str, str] = facts
-        self.good: dict[str, tuple[Who, dict[str, Any]]] = _good(self.names)
+        self.good: dict[str, tuple[Who, dict[str, Any]]] = good_requests(self.names)
 
     async def call(self, method: str, params: Any, who: Who | None = None) -> dict[str, Any]:
         """Call as the one who may, or as ``who``."""
@@ -92,7 +97,7 @@ def _dump(view: View) -> dict[str, list[tuple[Any, ...]]]:
     return {name: view.rows(f"SELECT * FROM {name}") for (name,) in names}
 
 
-def _good(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]]:
+def good_requests(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]]:
     text = "some words"
     return {
         "hello": ("person", {"client": "test", "version": "1"}),
@@ -130,6 +135,14 @@ def _good(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]]:
         "pane.send": ("person", {"pane": names["free"], "text": text}),
         "pane.close": ("boss", {"pane": names["spare"]}),
         "daemon.stop": ("boss", {}),
+        "tool.run": ("boss", {"label": "tests", "command": ["true"], "wait": False}),
+        "tool.list": ("person", {"limit": 5}),
+        "tool.result": ("boss", {"run": names["run"]}),
+        "tool.tail": ("person", {"run": names["run"]}),
+        "tool.cancel": ("boss", {"run": names["run"]}),
+        "tool.close": ("boss", {"label": "tests"}),
+        "tool.runner-claim": ("worker", {"run": names["run"]}),
+        "tool.runner-done": ("worker", {"run": names["run"], "detail": text}),
         "typing.pause": ("person", {}),
         "typing.resume": ("person", {}),
         "rpc.discover": ("person", {}),
@@ -186,8 +199,27 @@ async def _staff(house: House) -> tuple[dict[str, str], dict[Who, str]]:
     for who, pane in (("boss", boss), ("worker", worker)):
         await house.database.write(_give_token, tokens[who], pane, host.panes[pane].terminal_id)  # type: ignore[index]
     names = {"boss": boss, "worker": worker, "free": free, "spare": spare, "task": task}
+    names["run"] = await house.database.write(_end_run, boss, host.panes[boss].terminal_id)
     names |= {"open": asked[0], "answered": asked[1], "message": sent.id}
     return names, tokens
+
+
+def _end_run(tx: Transaction, pane: PaneId, terminal: str) -> str:
+    run = ToolRun(
+        id=tx.mint("tool-run"),
+        seq=tx.journal("tool-run", "x"),
+        at=tx.now,
+        by=COORDINATOR,
+        owed_to=COORDINATOR,
+        pane=pane,
+        terminal=terminal,
+        label="tests",
+        command=("true",),
+        cwd="/work",
+        state=Ended(at=tx.now, exit_code=0),
+    )
+    RUNS.put(tx, run)
+    return run.id
 
 
 def _give_token(tx: Transaction, token: str, pane: PaneId, terminal: str) -> None:

@@ -29,15 +29,16 @@ TASK = TaskId("t-00000001")
 
 def sighting(pane: str = PANE, terminal: str = "term_1", **facts: Any) -> Sighting:
     """A settled codex, unless said otherwise."""
-    facts = {"agent": "codex", "status": "idle", "state_change_seq": 1} | facts
+    usual: dict[str, Any] = {"agent": "codex", "status": "idle", "state_change_seq": 1}
     return Sighting(
-        pane=PaneId(pane), terminal_id=terminal, workspace_id="w1", tab_id="w1:t1", **facts
+        pane=PaneId(pane), terminal_id=terminal, workspace_id="w1", tab_id="w1:t1", **usual | facts
     )
 
 
 def occupant(terminal: str = "term_1", **facts: Any) -> Occupant:
     """The one that `sighting` shows."""
-    return Occupant(terminal_id=terminal, **({"agent": "codex", "shell": SHELL} | facts))
+    usual: dict[str, Any] = {"agent": "codex", "shell": SHELL}
+    return Occupant(terminal_id=terminal, **usual | facts)
 
 
 def seat(
@@ -75,7 +76,8 @@ def peer(terminal: str = "term_1", **facts: Any) -> Seat:
 
 def caller(name: str = COORDINATOR, **facts: Any) -> Caller:
     """A proven caller."""
-    return Caller(seat=SeatId(name), **({"role": "developer", "proof": "ancestry"} | facts))
+    usual: dict[str, Any] = {"role": "developer", "proof": "ancestry"}
+    return Caller(seat=SeatId(name), **usual | facts)
 
 
 def owed(number: int, *, task: str | None = TASK, to: str = COORDINATOR) -> Obligation:

@@ -34,11 +34,12 @@ NOW = 100.0
 
 def recipient(*items: Obligation, tried: tuple[Told, ...] = (), **facts: Any) -> Recipient:
     """Settled, bound and seen, unless said otherwise."""
+    usual: dict[str, Any] = {"seen": sighting(), "bound": True}
     return Recipient(
         seat=COORDINATOR,
         items=items,
         told={each.obligation: each for each in tried},
-        **({"seen": sighting(), "bound": True} | facts),
+        **usual | facts,
     )
 
 

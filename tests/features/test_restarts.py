@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from coordinatord.features.delivery.records import Stage
 from coordinatord.features.delivery.requests import InitSeat, NoticeSeat
 from coordinatord.features.delivery.table import ATTEMPTS
 from coordinatord.features.questions.requests import AnswerQuestion
@@ -34,24 +36,20 @@ async def test_a_crash_before_the_claim_costs_nothing(tmp_path: Path) -> None:
         assert len(house.prompts(boss)) == 1
 
 
-async def leave_in_hand(house: House, question: str, stage: str) -> None:
+async def leave_in_hand(house: House, stage: Stage) -> None:
     """Make the store look as a kill at this stage of the attempt leaves it."""
 
     def rewind(tx: Transaction) -> None:
         (attempt,) = ATTEMPTS.select(tx).items
         trail = attempt.trail[: [step.stage for step in attempt.trail].index(stage) + 1]
-        ATTEMPTS.put(tx, type(attempt)(**{**_fields(attempt), "trail": trail}))
+        ATTEMPTS.put(tx, msgspec.structs.replace(attempt, trail=trail))
         tx.run("UPDATE told SET stage = ?", stage)
 
     await house.database.write(rewind)
 
 
-def _fields(record: object) -> dict[str, object]:
-    return {name: getattr(record, name) for name in record.__struct_fields__}  # type: ignore[attr-defined]
-
-
 @pytest.mark.parametrize("stage", ["claimed", "typed"])
-async def test_a_crash_after_the_claim_types_nothing_more(tmp_path: Path, stage: str) -> None:
+async def test_a_crash_after_the_claim_types_nothing_more(tmp_path: Path, stage: Stage) -> None:
     """C-9: uncertain, no prompt, at no later moment; a notice on request repeats it."""
     clock = FastClock()
     host = FakeHost(clock.awake)
@@ -60,7 +58,7 @@ async def test_a_crash_after_the_claim_types_nothing_more(tmp_path: Path, stage:
         question = await ask(house, task, worker)
         await house.until(lambda: house.prompts(boss))
         await house.rest()
-        await leave_in_hand(house, question, stage)
+        await leave_in_hand(house, stage)
     host.set_status(boss, "idle")
     async with living(tmp_path, host, clock=clock) as house:
         said = await why(house, question)
@@ -83,7 +81,7 @@ async def test_an_attempt_that_can_not_be_read_is_not_in_hand_for_ever(tmp_path:
         question = await ask(house, task, worker)
         await house.until(lambda: house.prompts(boss))
         await house.rest()
-        await leave_in_hand(house, question, "claimed")
+        await leave_in_hand(house, "claimed")
         await house.database.write(_spoil)
     async with living(tmp_path, host, clock=clock) as house:
         assert (await why(house, question)).state == "uncertain"

@@ -40,7 +40,7 @@ def reason(*seats: Seat, **asked: object) -> str:
 
 def test_the_first_pane_becomes_the_coordinator() -> None:
     for role in (None, "coordinator"):
-        assert ask(role=role) == Grant(seat=COORDINATOR, role="coordinator", taken=True)  # type: ignore[arg-type]
+        assert ask(role=role) == Grant(seat=COORDINATOR, role="coordinator", taken=True)
 
 
 def test_the_coordinators_pane_stays_the_coordinators() -> None:

@@ -126,7 +126,11 @@ class ToolMethods:
             and space in (None, seen.workspace_id)
         ]
         if not panes:
-            raise Refused("pane-missing", f"No pane of ours is called {title(request.label)} here.")
+            raise Refused(
+                "pane-missing",
+                f"No pane of ours is called {title(request.label)} here.",
+                "See what ran where: coordctl tool list",
+            )
         for seen in panes:
             await self._database.write(_journal_close, caller, seen)
             await self._lookout.terminal.close(seen.pane)
@@ -260,9 +264,8 @@ class ToolMethods:
 
 
 def _wanted(caller: Caller, seen: Sighting, request: RunTool) -> ToolRun:
-    cwd = request.cwd or seen.foreground_cwd or seen.cwd or "/"
-    if not cwd.startswith("/"):
-        raise Refused("bad-params", "The folder must be an absolute path.", '--cwd "$PWD"')
+    cwd = request.cwd if request.cwd is not None else seen.foreground_cwd or seen.cwd or "/"
+    placement.check_folder(cwd)
     told = caller.role in ("coordinator", "worker", "reviewer") or seen.agent is not None
     assert caller.terminal_id is not None
     return ToolRun(

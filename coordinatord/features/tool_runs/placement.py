@@ -20,6 +20,9 @@ LONGEST_LABEL: Final = 64
 LONGEST_COMMAND: Final = 256 * 1024
 """Bytes of all words of a command together."""
 
+LONGEST_FOLDER: Final = 4096
+"""Bytes of a path that a kernel takes."""
+
 Condition = Literal["idle", "in-time", "late", "other"]
 """Only the shell is in front · a run of ours within its limit · one past it · anything else."""
 
@@ -88,7 +91,11 @@ def check_label(label: str) -> str:
     if not label.strip():
         raise Refused("empty", "The label is empty.", "Name the tool: tests, build, server")
     if len(label) > LONGEST_LABEL:
-        raise Refused("too-long", f"The label has more than {LONGEST_LABEL} characters.")
+        raise Refused(
+            "too-long",
+            f"The label has more than {LONGEST_LABEL} characters.",
+            "Take one printable word or two.",
+        )
     if not label.isprintable() or label != label.strip():
         raise Refused(
             "bad-params",
@@ -107,12 +114,31 @@ def check_command(command: Sequence[str]) -> Sequence[str]:
     if not command or not any(word.strip() for word in command[:1]):
         raise Refused("empty", "The command is empty.", "coordctl tool run tests -- pytest -q")
     if any("\0" in word for word in command):
-        raise Refused("bad-params", "The command holds a NUL, which no process can be given.")
+        raise Refused(
+            "bad-params",
+            "The command holds a NUL, which no process can be given.",
+            "Put such bytes into a file and name the file.",
+        )
     if sum(len(word.encode()) + 1 for word in command) > LONGEST_COMMAND:
         raise Refused(
             "too-long", f"The command has more than {LONGEST_COMMAND} bytes.", "Run a script."
         )
     return command
+
+
+def check_folder(folder: str) -> str:
+    """The folder to run in, if it is written like one.
+
+    Raises:
+        Refused: ``bad-params``.
+    """
+    if not folder.startswith("/") or "\0" in folder or len(folder.encode()) > LONGEST_FOLDER:
+        raise Refused(
+            "bad-params",
+            f"The folder must be an absolute path of at most {LONGEST_FOLDER} bytes.",
+            '--cwd "$PWD"',
+        )
+    return folder
 
 
 _PLAIN: Final = re.compile(r"/[A-Za-z0-9_./+-]+")
