@@ -76,6 +76,8 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("wait", views.WaitFor, ("target",)),
     Command("notice", delivery.NoticeSeat, ("seat",)),
     Command("pump", delivery.PumpNow),
+    Command("wake show", delivery.ShowWake),
+    Command("wake consume", delivery.ConsumeWake, ("boundary",)),
     Command("delivery enable", delivery.EnableDelivery),
     Command("delivery disable", delivery.DisableDelivery),
     Command("delivery status", delivery.ReadDelivery),

@@ -32,6 +32,7 @@ from coordinatord.features.delivery.run import Pump
 from coordinatord.features.delivery.run_attempt import Deliverer, Letters
 from coordinatord.features.delivery.run_evidence import Environment, Witness
 from coordinatord.features.delivery.run_settle import Settler
+from coordinatord.features.delivery.run_wake import WakeMethods
 from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.intake.methods import EventMethods
 from coordinatord.features.intake.run import Intake
@@ -41,7 +42,7 @@ from coordinatord.features.launches.requests import OpenPane
 from coordinatord.features.launches.run import Launcher, Surroundings
 from coordinatord.features.messages import methods as messages
 from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
-from coordinatord.features.obligations.alerts import Alerts
+from coordinatord.features.obligations.run_alerts import Alerts
 from coordinatord.features.obligations.source import Source
 from coordinatord.features.obligations.table import Communication, Sources
 from coordinatord.features.panes import methods as panes
@@ -186,6 +187,7 @@ class Parts:
         tool = ToolMethods(ground.database, self.lookout, self.tool_runs, ground.clock)
         runner = RunnerMethods(ground.database, self.tool_runs)
         typing = TypingMethods(ground.database, self.lookout, self.typist)
+        wake = WakeMethods(self.sources)
         events = EventMethods(
             ground.database,
             self.sources,
@@ -212,6 +214,8 @@ class Parts:
             frame.looking(delivery.InitSeat, told.look, told.init),
             frame.acting(delivery.NoticeSeat, told.notice),
             frame.acting(delivery.PumpNow, told.pump),
+            frame.reading(delivery.ShowWake, wake.show),
+            frame.writing(delivery.ConsumeWake, wake.consume),
             frame.acting(delivery.EnableDelivery, events.enable),
             frame.acting(delivery.DisableDelivery, events.disable),
             frame.reading(delivery.ReadDelivery, events.status),

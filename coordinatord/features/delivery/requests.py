@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
+from coordinatord.features.delivery.episodes import Episode, Shown
 from coordinatord.features.delivery.records import Initiated, Pass
 from coordinatord.features.delivery.switch import EventsState
 from coordinatord.wire.requests import Access, Mutation, Request
@@ -60,3 +61,15 @@ class DisableDelivery(Mutation[EventsState], frozen=True, kw_only=True, tag="del
 
 class ReadDelivery(Request[EventsState], frozen=True, kw_only=True, tag="delivery.status"):
     """Show whether delivery by events is on, what is wrong with it, and how old the oldest debts are."""
+
+
+class ShowWake(Request[Shown], frozen=True, kw_only=True, tag="wake.show"):
+    """Show what the coordinator was last woken for, and the receipt that says it was read."""
+
+
+class ConsumeWake(Mutation[Episode], frozen=True, kw_only=True, tag="wake.consume"):
+    """Say that you have read what you were woken for: what waited behind it is told next."""
+
+    boundary: Annotated[
+        str, Meta(max_length=80, description="The receipt, from: coordctl wake show")
+    ]

@@ -14,7 +14,7 @@ import anyio.abc
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.features.delivery import pacing, table
+from coordinatord.features.delivery import pacing, run_wake, table
 from coordinatord.features.delivery.pacing import Due, Recipient, Waiting
 from coordinatord.features.delivery.records import Hold, HoldRecord, Pass, Told
 from coordinatord.features.delivery.run_attempt import Deliverer, Kept
@@ -52,6 +52,7 @@ class Owing(msgspec.Struct, frozen=True, kw_only=True):
     groups: dict[SeatId, tuple[Obligation, ...]]
     told: dict[SeatId, dict[str, Told]]
     holds: dict[SeatId, HoldRecord]
+    behind: dict[SeatId, frozenset[str]]
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,9 +207,13 @@ class Pump:
         told: dict[SeatId, dict[str, Told]] = {}
         for each in table.told_about(view, owed.items, bindings):
             told.setdefault(each.seat, {})[each.obligation] = each
-        return Owing(
-            seats=seats, groups=pacing.by_seat(owed.items), told=told, holds=table.holds(view)
-        )
+        groups = pacing.by_seat(owed.items)
+        behind = {
+            name: run_wake.behind(view, seats[name], items, told.get(name, {}))
+            for name, items in groups.items()
+            if name in seats
+        }
+        return Owing(seats=seats, groups=groups, told=told, holds=table.holds(view), behind=behind)
 
     def _recipient(self, owing: Owing, name: SeatId, forced: bool) -> Recipient:
         seat = owing.seats.get(name)
@@ -229,6 +234,7 @@ class Pump:
             relook_at=self._as_wall(look.again_at) if look else None,
             forced=forced,
             paused=self._deliverer.paused,
+            behind=owing.behind.get(name, frozenset()),
         )
 
     def _valid_look(self, seat: SeatId, seen: object) -> Look | None:

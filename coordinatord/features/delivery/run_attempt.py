@@ -16,7 +16,7 @@ import anyio.to_thread
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.features.delivery import notice, table
+from coordinatord.features.delivery import notice, run_wake, table
 from coordinatord.features.delivery.pacing import Recipient, sendable
 from coordinatord.features.delivery.records import Attempt, Mark, Receipt, Stage, Wanted
 from coordinatord.features.delivery.run_evidence import Witness
@@ -180,6 +180,7 @@ class Deliverer:
         wanted = self._wanted(tx, seat, seen, ready.forced)
         if not wanted.named:
             return None
+        held_back = run_wake.holds_back(tx, seat, self._sources.owed_to(tx, tx.now, seat.id).items)
         attempt = AttemptId(tx.mint("attempt"))
         self._in_hand.add(attempt)  # before anybody else can read it
         written = self._write(tx, attempt, wanted, ready)
@@ -195,15 +196,18 @@ class Deliverer:
             receipt=written.receipt,
             settled_at=self._lookout.sightings.settled_since(seen.pane),
         )
+        run_wake.begin(tx, seat, attempt, wanted.named, held_back and not ready.forced)
         table.release(tx, seat.id)
         return Claimed(record, written)
 
     def _wanted(self, tx: Transaction, seat: Seat, seen: Sighting, forced: bool) -> Wanted:
         owed = self._sources.owed_to(tx, tx.now, seat.id)
+        told = table.told_to(tx, seat.id, seat.binding)
         recipient = Recipient(
             seat=seat.id,
             items=tuple(owed.items),
-            told=table.told_to(tx, seat.id, seat.binding),
+            told=told,
+            behind=run_wake.behind(tx, seat, owed.items, told),
             seen=seen,
             bound=True,
             settled_since=self._lookout.sightings.settled_since(seen.pane),

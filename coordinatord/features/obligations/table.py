@@ -38,8 +38,8 @@ class Communication:
         items += (derivation.from_review(each, _to(parents, each.task)) for each in reviewed.items)
         items += map(derivation.from_revision, requested.items)
         items += [owed for message in sent.items if (owed := derivation.from_message(message))]
-        everything = (asked, filed, reviewed, requested, sent)
-        return Owed(items=items, unreadable=[name for each in everything for name in each.unreadable])
+        found = (asked, filed, reviewed, requested, sent)
+        return Owed(items=items, unreadable=[name for each in found for name in each.unreadable])
 
     def phrase(self, obligation: Obligation) -> str:
         """See `Source`."""

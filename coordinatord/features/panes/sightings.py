@@ -6,6 +6,8 @@ its word alone, and losing it loses nothing.
 
 from __future__ import annotations
 
+import msgspec
+
 from coordinatord.clock import Clock
 from coordinatord.features.panes.judgement import Gone, Unseen
 from coordinatord.ids import PaneId, ProcessId
@@ -29,6 +31,10 @@ class Sightings:
 
     def replace(self, snapshot: Snapshot) -> bool:
         """Take a whole snapshot; True if it differs from what was known."""
+        if snapshot.incomplete:
+            # what could not be read is not gone: it stays as it was seen last
+            kept = self.panes | snapshot.panes
+            snapshot = msgspec.structs.replace(snapshot, panes=kept)
         changed = snapshot.panes != self.panes or not self.connected
         for seen in snapshot.panes.values():
             self._settle(seen)
