@@ -17,6 +17,10 @@ QuestionId = NewType("QuestionId", str)
 MessageId = NewType("MessageId", str)
 ReportId = NewType("ReportId", str)
 VerificationId = NewType("VerificationId", str)
+ReviewId = NewType("ReviewId", str)
+PublicationId = NewType("PublicationId", str)
+NoteId = NewType("NoteId", str)
+DecisionId = NewType("DecisionId", str)
 AttemptId = NewType("AttemptId", str)
 SeatId = NewType("SeatId", str)
 """``coordinator``, ``worker:<task>``, ``reviewer:<task>``, ``peer:<terminal_id>`` or ``operator``."""
@@ -25,20 +29,21 @@ PaneId = NewType("PaneId", str)
 
 Kind = Literal[
     "task", "question", "message", "report", "verification", "review", "attention", "attempt",
-    "episode", "tool-run", "delegation", "loop", "session", "service", "host",
+    "episode", "tool-run", "delegation", "loop", "session", "service", "host", "publication", "note",
+    "decision",
 ]  # fmt: skip
 
 PREFIXES: Final[dict[Kind, str]] = {
     "task": "t", "question": "q", "message": "m", "report": "r", "verification": "v",
     "review": "w", "attention": "a", "attempt": "d", "episode": "e", "tool-run": "x",
     "delegation": "g", "loop": "l", "session": "s", "service": "n", "host": "h",
+    "publication": "p", "note": "o", "decision": "c",
 }  # fmt: skip
 
 _KINDS: Final[dict[str, Kind]] = {prefix: kind for kind, prefix in PREFIXES.items()}
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _SHAPE: Final = re.compile(rf"([a-z])-[{_ALPHABET}]{{8}}")
 _PANE: Final = re.compile(r"w[0-9A-Z]+:p[0-9A-Z]+")
-
 
 
 class ProcessId(msgspec.Struct, frozen=True):
@@ -75,6 +80,11 @@ def is_pane(text: str) -> bool:
 def worker_of(task: str) -> SeatId:
     """The seat of the worker of ``task``."""
     return SeatId(f"worker:{task}")
+
+
+def reviewer_of(task: str) -> SeatId:
+    """The seat of the reviewer of ``task``."""
+    return SeatId(f"reviewer:{task}")
 
 
 def peer_of(terminal_id: str) -> SeatId:

@@ -18,6 +18,8 @@ RUNNERS: Final[dict[str, tuple[str, str]]] = {
     "pane open": ("panes", "open_pane"),
     "pane attach": ("attach", "attach"),
     "demo": ("demonstration", "demo"),
+    "handoff": ("handoff", "handoff"),
+    "wait": ("wait", "wait"),
     "tool run": ("tool", "run"),
     "tool tail": ("tool", "tail"),
     "tool result": ("tool", "result"),
@@ -67,6 +69,20 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
 }
 
 FIELDS: Final[dict[str, dict[str, dict[str, Any] | None]]] = {
+    "handoff": {
+        "claim": {
+            "kind": "text",
+            "required": True,
+            "help": "A JSON file with outcome, candidate, next_action and the rest; - reads it from "
+            "standard input.",
+        },
+        **dict.fromkeys(
+            (
+                *("outcome", "candidate", "next_action", "text", "files", "checks"),
+                *("artifacts", "unresolved", "review", "pull_request", "run"),
+            )
+        ),
+    },
     "tool run": {
         "cwd": None,
         "environment": None,

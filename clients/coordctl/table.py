@@ -31,13 +31,20 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
             'fields': {}},
  'bind': {'method': 'seat.bind',
           'mutates': True,
-          'help': 'Seat the worker of a task in a pane, recording the agent that is there now.',
+          'help': 'Seat the worker, the reviewer or the parent of a task in a pane, recording '
+                  'the agent there now.',
           'fields': {'task': {'kind': 'text',
                               'required': True,
                               'help': 'The task, such as t-1h6v5w0z.'},
-                     'worker_pane': {'kind': 'text',
-                                     'required': True,
-                                     'help': 'A pane id of the terminal host, such as w1:p2.'},
+                     'worker_pane': {'kind': 'text', 'help': 'The worker sits in this pane.'},
+                     'reviewer_pane': {'kind': 'text',
+                                       'help': 'The reviewer sits in this pane.'},
+                     'parent_pane': {'kind': 'text',
+                                     'help': 'Questions and reports of the task go to this '
+                                             'pane.'},
+                     'parent_only': {'kind': 'switch',
+                                     'help': 'Questions and reports of the task go to your own '
+                                             'pane.'},
                      'key': {'kind': 'text',
                              'help': 'Name this call: repeating it with the same key does '
                                      'nothing twice.'}},
@@ -53,6 +60,10 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                          'worker_pane': {'kind': 'text',
                                          'help': 'The pane whose agent works on it, such as '
                                                  'w1:p2.'},
+                         'agent': {'kind': 'text',
+                                   'help': 'The kind of agent that is to work on it.'},
+                         'model': {'kind': 'text', 'help': 'The model that is asked for.'},
+                         'reasoning': {'kind': 'text', 'help': 'The effort that is asked for.'},
                          'key': {'kind': 'text',
                                  'help': 'Name this call: repeating it with the same key does '
                                          'nothing twice.'}},
@@ -102,6 +113,20 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                                 'help': 'Name this call: repeating it with the same key does '
                                         'nothing twice.'}},
              'positional': ('question',)},
+ 'question close': {'method': 'question.close',
+                    'mutates': True,
+                    'help': 'Say that an answer will never be applied, because the worker that '
+                            'asked is gone or was replaced.',
+                    'fields': {'question': {'kind': 'text',
+                                            'required': True,
+                                            'help': 'The question, such as q-9f3t8b2c.'},
+                               'reason': {'kind': 'text',
+                                          'required': True,
+                                          'help': 'Why it is closed; a sentence.'},
+                               'key': {'kind': 'text',
+                                       'help': 'Name this call: repeating it with the same key '
+                                               'does nothing twice.'}},
+                    'positional': ('question',)},
  'report': {'method': 'report.file',
             'mutates': True,
             'help': 'Report on your task. The coordinator owes a verification from then on.',
@@ -115,11 +140,28 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                        'text': {'kind': 'text',
                                 'required': True,
                                 'help': 'The report; - reads it from standard input.'},
+                       'candidate': {'kind': 'text',
+                                     'help': 'The state of the work that is reported.'},
                        'key': {'kind': 'text',
                                'help': 'Name this call: repeating it with the same key does '
                                        'nothing twice.'}},
             'positional': ('text',),
             'text': 'text'},
+ 'handoff': {'method': 'handoff.file',
+             'mutates': True,
+             'help': 'Report on your task in parts that can be compared: candidate, checks, '
+                     'files, what is next.',
+             'fields': {'task': {'kind': 'text',
+                                 'required': True,
+                                 'help': 'The task, such as t-1h6v5w0z.'},
+                        'key': {'kind': 'text',
+                                'help': 'Name this call: repeating it with the same key does '
+                                        'nothing twice.'},
+                        'claim': {'kind': 'text',
+                                  'required': True,
+                                  'help': 'A JSON file with outcome, candidate, next_action '
+                                          'and the rest; - reads it from standard input.'}},
+             'positional': ('task',)},
  'verify': {'method': 'verification.record',
             'mutates': True,
             'help': 'Record what you found about a candidate. It closes the reports on the '
@@ -135,14 +177,158 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                                   'choices': ('fail', 'inconclusive', 'pass'),
                                   'default': 'pass',
                                   'help': 'What was found.'},
+                       'run': {'kind': 'text', 'help': 'The id of a test run.'},
                        'key': {'kind': 'text',
                                'help': 'Name this call: repeating it with the same key does '
                                        'nothing twice.'}},
             'positional': ('task',)},
+ 'review': {'method': 'review.file',
+            'mutates': True,
+            'help': "File what a review of a candidate found. Your pane becomes the task's "
+                    'reviewer.',
+            'fields': {'task': {'kind': 'text',
+                                'required': True,
+                                'help': 'The task, such as t-1h6v5w0z.'},
+                       'candidate': {'kind': 'text',
+                                     'required': True,
+                                     'help': 'What was looked at: a full commit id in a '
+                                             'repository, else up to 64 characters.'},
+                       'verdict': {'kind': 'choice',
+                                   'required': True,
+                                   'choices': ('approve',
+                                               'blocked',
+                                               'changes-requested',
+                                               'comment'),
+                                   'help': 'The verdict.'},
+                       'text': {'kind': 'text',
+                                'required': True,
+                                'help': 'The findings; - reads them from standard input.'},
+                       'tool': {'kind': 'text',
+                                'help': 'The program that made them, if one did.'},
+                       'key': {'kind': 'text',
+                               'help': 'Name this call: repeating it with the same key does '
+                                       'nothing twice.'}},
+            'positional': ('task', 'text'),
+            'text': 'text'},
+ 'pr observe': {'method': 'publication.observe',
+                'mutates': True,
+                'help': 'Look at the pull request of a task through gh, or record by hand how '
+                        'it stands.\n'
+                        '\n'
+                        'A look that fails is recorded as uncertain.',
+                'fields': {'task': {'kind': 'text',
+                                    'required': True,
+                                    'help': 'The task, such as t-1h6v5w0z.'},
+                           'number': {'kind': 'integer',
+                                      'required': True,
+                                      'help': 'The number of the pull request.'},
+                           'repository': {'kind': 'text', 'help': 'OWNER/NAME.'},
+                           'replace': {'kind': 'switch',
+                                       'help': 'Another number than before is meant.'},
+                           'state': {'kind': 'choice',
+                                     'choices': ('closed', 'merged', 'open'),
+                                     'help': 'By hand: how it stands.'},
+                           'url': {'kind': 'text', 'help': 'By hand: its address.'},
+                           'head_sha': {'kind': 'text',
+                                        'help': 'By hand: the commit it stands at.'},
+                           'key': {'kind': 'text',
+                                   'help': 'Name this call: repeating it with the same key '
+                                           'does nothing twice.'}},
+                'positional': ('task',)},
+ 'note': {'method': 'note.add',
+          'mutates': True,
+          'help': 'Note something about a task. Nobody is told; no secrets.',
+          'fields': {'task': {'kind': 'text',
+                              'required': True,
+                              'help': 'The task, such as t-1h6v5w0z.'},
+                     'text': {'kind': 'text',
+                              'required': True,
+                              'help': 'The note; - reads it from standard input.'},
+                     'key': {'kind': 'text',
+                             'help': 'Name this call: repeating it with the same key does '
+                                     'nothing twice.'}},
+          'positional': ('task', 'text'),
+          'text': 'text'},
+ 'notes': {'method': 'note.list',
+           'mutates': False,
+           'help': 'List the notes on a task, oldest first.',
+           'fields': {'task': {'kind': 'text',
+                               'required': True,
+                               'help': 'The task, such as t-1h6v5w0z.'}},
+           'positional': ('task',)},
+ 'decide': {'method': 'decision.record',
+            'mutates': True,
+            'help': 'Record a decision about a task. It goes into the next revision of its '
+                    'brief.',
+            'fields': {'task': {'kind': 'text',
+                                'required': True,
+                                'help': 'The task, such as t-1h6v5w0z.'},
+                       'text': {'kind': 'text',
+                                'required': True,
+                                'help': 'What is decided; - reads it from standard input.'},
+                       'key': {'kind': 'text',
+                               'help': 'Name this call: repeating it with the same key does '
+                                       'nothing twice.'}},
+            'positional': ('task', 'text'),
+            'text': 'text'},
+ 'brief list': {'method': 'brief.list',
+                'mutates': False,
+                'help': "List the revisions of a task's brief, oldest first.",
+                'fields': {'task': {'kind': 'text',
+                                    'required': True,
+                                    'help': 'The task, such as t-1h6v5w0z.'}},
+                'positional': ('task',)},
+ 'brief show': {'method': 'brief.read',
+                'mutates': False,
+                'help': 'Show a revision of a brief; the one in force, if a task is named.',
+                'fields': {'brief': {'kind': 'text',
+                                     'required': True,
+                                     'help': 'A task, or a revision such as t-1h6v5w0z.r2.'}},
+                'positional': ('brief',)},
+ 'brief regenerate': {'method': 'brief.regenerate',
+                      'mutates': True,
+                      'help': 'Make the next revision from the approved brief and all '
+                              'decisions. The same content makes none.',
+                      'fields': {'task': {'kind': 'text',
+                                          'required': True,
+                                          'help': 'The task, such as t-1h6v5w0z.'},
+                                 'policy': {'kind': 'text',
+                                            'help': 'How the work will be verified; kept if '
+                                                    'not given.'},
+                                 'key': {'kind': 'text',
+                                         'help': 'Name this call: repeating it with the same '
+                                                 'key does nothing twice.'}},
+                      'positional': ('task',),
+                      'files': ('policy',)},
+ 'brief request': {'method': 'brief.request',
+                   'mutates': True,
+                   'help': 'Ask the worker to adopt the newest revision. An earlier request is '
+                           'over.',
+                   'fields': {'brief': {'kind': 'text',
+                                        'required': True,
+                                        'help': 'A task, or its newest revision by id.'},
+                              'key': {'kind': 'text',
+                                      'help': 'Name this call: repeating it with the same key '
+                                              'does nothing twice.'}},
+                   'positional': ('brief',)},
+ 'brief adopt': {'method': 'brief.adopt',
+                 'mutates': True,
+                 'help': 'Say that you work by the revision that was requested.',
+                 'fields': {'brief': {'kind': 'text',
+                                      'required': True,
+                                      'help': 'The revision, such as t-1h6v5w0z.r2.'},
+                            'key': {'kind': 'text',
+                                    'help': 'Name this call: repeating it with the same key '
+                                            'does nothing twice.'}},
+                 'positional': ('brief',)},
  'send': {'method': 'message.send',
           'mutates': True,
           'help': 'Send a message to a seat or to the agent in a pane. It is announced by id '
-                  'when that agent is free.',
+                  'when that agent is free.\n'
+                  '\n'
+                  'With ``inline`` the text itself is typed, cleaned of control characters; '
+                  'the operator and the\n'
+                  'coordinator may do that.',
           'fields': {'to': {'kind': 'text',
                             'required': True,
                             'help': 'coordinator, worker:<task>, peer:<terminal>, or a pane id '
@@ -150,6 +336,8 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                      'text': {'kind': 'text',
                               'required': True,
                               'help': 'The message; - reads it from standard input.'},
+                     'inline': {'kind': 'switch',
+                                'help': 'Type the text itself instead of announcing it by id.'},
                      'expires_s': {'kind': 'duration',
                                    'help': 'Seconds after which it is not told any more.'},
                      'key': {'kind': 'text',
@@ -159,7 +347,8 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
           'text': 'text'},
  'ack': {'method': 'message.ack',
          'mutates': True,
-         'help': 'Say that you have read a message that was sent to you.',
+         'help': 'Say that you have read a message that was sent to you, or that one of yours '
+                 'expired unread.',
          'fields': {'message': {'kind': 'text',
                                 'required': True,
                                 'help': 'The message, such as m-7d2k9x4p.'},
@@ -167,6 +356,17 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                             'help': 'Name this call: repeating it with the same key does '
                                     'nothing twice.'}},
          'positional': ('message',)},
+ 'withdraw': {'method': 'message.withdraw',
+              'mutates': True,
+              'help': 'Take a message back that was not read yet. Its sender and whoever '
+                      'coordinates may do that.',
+              'fields': {'message': {'kind': 'text',
+                                     'required': True,
+                                     'help': 'The message, such as m-7d2k9x4p.'},
+                         'key': {'kind': 'text',
+                                 'help': 'Name this call: repeating it with the same key does '
+                                         'nothing twice.'}},
+              'positional': ('message',)},
  'inbox': {'method': 'inbox.read',
            'mutates': False,
            'help': 'Show what you owe others: questions to answer, answers to apply, reports '
@@ -198,6 +398,22 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
             'mutates': False,
             'help': 'Show the daemon, its terminal host, and what is held and why.',
             'fields': {}},
+ 'wait': {'method': 'seat.wait',
+          'mutates': False,
+          'help': 'Wait until a seat is settled, needs you or is gone, or until a question is '
+                  'answered.',
+          'fields': {'target': {'kind': 'text',
+                                'required': True,
+                                'help': 'coordinator, worker:<task>, peer:<terminal>, or a '
+                                        'question.'},
+                     'until': {'kind': 'choice',
+                               'choices': ('answered', 'gone', 'needs-me', 'settled'),
+                               'default': 'settled',
+                               'help': 'What to wait for; gone ends every wait for a seat.'},
+                     'limit_s': {'kind': 'duration',
+                                 'default': 10.0,
+                                 'help': 'Seconds until this call answers in any case.'}},
+          'positional': ('target',)},
  'notice': {'method': 'delivery.notice',
             'mutates': True,
             'help': 'Tell a seat once more what it is owed, also what is uncertain or stalled. '
@@ -215,6 +431,56 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
           'fields': {'key': {'kind': 'text',
                              'help': 'Name this call: repeating it with the same key does '
                                      'nothing twice.'}}},
+ 'wake show': {'method': 'wake.show',
+               'mutates': False,
+               'help': 'Show what the coordinator was last woken for, and the receipt that '
+                       'says it was read.',
+               'fields': {}},
+ 'wake consume': {'method': 'wake.consume',
+                  'mutates': True,
+                  'help': 'Say that you have read what you were woken for: what waited behind '
+                          'it is told next.',
+                  'fields': {'boundary': {'kind': 'text',
+                                          'required': True,
+                                          'help': 'The receipt, from: coordctl wake show'},
+                             'key': {'kind': 'text',
+                                     'help': 'Name this call: repeating it with the same key '
+                                             'does nothing twice.'}},
+                  'positional': ('boundary',)},
+ 'delivery enable': {'method': 'delivery.enable',
+                     'mutates': True,
+                     'help': 'Let agents be told as soon as they are idle (the default), and '
+                             'look at everybody once.',
+                     'fields': {'key': {'kind': 'text',
+                                        'help': 'Name this call: repeating it with the same '
+                                                'key does nothing twice.'}}},
+ 'delivery disable': {'method': 'delivery.disable',
+                      'mutates': True,
+                      'help': 'Tell agents only when a command makes something owed; it is '
+                              'remembered in config.toml.',
+                      'fields': {'key': {'kind': 'text',
+                                         'help': 'Name this call: repeating it with the same '
+                                                 'key does nothing twice.'}}},
+ 'delivery status': {'method': 'delivery.status',
+                     'mutates': False,
+                     'help': 'Show whether delivery by events is on, what is wrong with it, '
+                             'and how old the oldest debts are.',
+                     'fields': {}},
+ 'attention list': {'method': 'attention.list',
+                    'mutates': False,
+                    'help': 'List the alerts that stand: workers that ask their person, stand '
+                            'idle, or are gone.',
+                    'fields': {}},
+ 'attention seen': {'method': 'attention.seen',
+                    'mutates': True,
+                    'help': 'Say that you have looked at an alert. It is not owed any more.',
+                    'fields': {'alert': {'kind': 'text',
+                                         'required': True,
+                                         'help': 'The alert, such as a-5k2m9x4p.'},
+                               'key': {'kind': 'text',
+                                       'help': 'Name this call: repeating it with the same key '
+                                               'does nothing twice.'}},
+                    'positional': ('alert',)},
  'pause': {'method': 'typing.pause',
            'mutates': True,
            'help': 'Stop all typing into panes at once, until `resume`, also over a restart. '
@@ -297,16 +563,6 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                                    'help': 'Name this call: repeating it with the same key '
                                            'does nothing twice.'}},
                 'positional': ('pane',)},
- 'down': {'method': 'daemon.stop',
-          'mutates': True,
-          'help': 'Stop the daemon. What is owed stays stored; agents and panes are left '
-                  'alone.',
-          'fields': {'panes': {'kind': 'switch',
-                               'help': 'End the embedded pane host with its panes too; in '
-                                       'Herdr, only panes we opened.'},
-                     'key': {'kind': 'text',
-                             'help': 'Name this call: repeating it with the same key does '
-                                     'nothing twice.'}}},
  'tool run': {'method': 'tool.run',
               'mutates': True,
               'help': 'Run a command in a pane with a label, beside your own, and give its '
@@ -403,10 +659,27 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                                    'help': 'Name this call: repeating it with the same key '
                                            'does nothing twice.'}},
                 'positional': ('label',)},
+ 'config': {'method': 'config.read',
+            'mutates': False,
+            'help': 'Show each setting, its value, and the file, variable or flag that it came '
+                    'from.',
+            'fields': {}},
+ 'down': {'method': 'daemon.stop',
+          'mutates': True,
+          'help': 'Stop the daemon. What is owed stays stored; agents and panes are left '
+                  'alone.',
+          'fields': {'panes': {'kind': 'switch',
+                               'help': 'End the embedded pane host with its panes too; in '
+                                       'Herdr, only panes we opened.'},
+                     'key': {'kind': 'text',
+                             'help': 'Name this call: repeating it with the same key does '
+                                     'nothing twice.'}}},
  'discover': {'method': 'rpc.discover',
               'mutates': False,
               'help': 'Describe every method as an OpenRPC document.',
               'fields': {}}}
 
 ALIASES: Final[dict[str, str]] = \
-{}
+{'hook enable': 'delivery enable',
+ 'hook disable': 'delivery disable',
+ 'hook status': 'delivery status'}

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from coordinatord.features.panes.records import Proof
 from coordinatord.ids import SeatId
-from coordinatord.wire.requests import Access, Done, Mutation, Request
+from coordinatord.wire.requests import Access, Done, Listing, Mutation, Request
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +35,20 @@ class Hello(Request[Welcome], frozen=True, kw_only=True, tag="hello"):
     token: (
         Annotated[str, Meta(max_length=200, description="COORDINATORD_TOKEN of the caller.")] | None
     ) = None
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """One setting's value and where it came from."""
+
+    key: str
+    value: Any
+    source: str
+    unit: str | None
+    doc: str
+
+
+class ReadConfig(Request[Listing[Explained]], frozen=True, kw_only=True, tag="config.read"):
+    """Show each setting, its value, and the file, variable or flag that it came from."""
 
 
 class StopDaemon(Mutation[Done], frozen=True, kw_only=True, tag="daemon.stop"):

@@ -18,6 +18,7 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 import msgspec
 from msgspec import Meta
 
+from coordinatord.daemon.requests import Explained
 from coordinatord.errors import Refused
 
 PREFIX: Final = "COORDINATORD_"
@@ -125,16 +126,6 @@ class Layer(msgspec.Struct, frozen=True):
     """By dotted key."""
     textual: bool = False
     """Values are text that stands for numbers and truth values, as in variables and flags."""
-
-
-class Explained(msgspec.Struct, frozen=True):
-    """One setting's value and where it came from."""
-
-    key: str
-    value: Any
-    source: str
-    unit: str | None
-    doc: str
 
 
 class Resolved(msgspec.Struct, frozen=True):

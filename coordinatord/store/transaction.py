@@ -72,12 +72,17 @@ class Transaction(View):
         """
         self.journaled = True
         cursor = self._connection.execute(
-            "INSERT INTO journal (at, kind, id, task, seat, actor, proof)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO journal (at, kind, id, task, seat, actor, proof, host) VALUES"
+            " (?, ?, ?, ?, ?, ?, ?, coalesce((SELECT value FROM meta WHERE key = 'host'), ''))",
             (self.now, kind, id, task, seat, actor, proof),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
+
+    def host(self) -> str:
+        """The machine on which this is written, as `h-…`; empty before it was named."""
+        found = self.row("SELECT value FROM meta WHERE key = 'host'")
+        return str(found[0]) if found else ""
 
     def mint(self, kind: ids.Kind) -> str:
         """A new id of this kind, unique in the workspace."""

@@ -40,6 +40,13 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
     pane: PaneId | None = None
     occupant: Occupant | None = None
     binding: int = 1
+    host: str = ""
+    """The machine that it was recorded on."""
+
+    @property
+    def vacant(self) -> bool:
+        """Does nobody have it any more?"""
+        return self.pane is None and self.occupant is None
 
 
 class Caller(msgspec.Struct, frozen=True, kw_only=True):

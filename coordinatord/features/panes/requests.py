@@ -18,12 +18,24 @@ class WhoAmI(Request[Identity], frozen=True, kw_only=True, tag="seat.whoami"):
 
 
 class BindSeat(Mutation[Seat], frozen=True, kw_only=True, tag="seat.bind"):
-    """Seat the worker of a task in a pane, recording the agent that is there now."""
+    """Seat the worker, the reviewer or the parent of a task in a pane, recording the agent there now."""
 
     access: ClassVar[Access] = Access.COORDINATION
 
     task: Annotated[str, Meta(description="The task, such as t-1h6v5w0z.")]
-    worker_pane: PaneName
+    worker_pane: Annotated[PaneName, Meta(description="The worker sits in this pane.")] | None = (
+        None
+    )
+    reviewer_pane: (
+        Annotated[PaneName, Meta(description="The reviewer sits in this pane.")] | None
+    ) = None
+    parent_pane: (
+        Annotated[PaneName, Meta(description="Questions and reports of the task go to this pane.")]
+        | None
+    ) = None
+    parent_only: Annotated[
+        bool, Meta(description="Questions and reports of the task go to your own pane.")
+    ] = False
 
 
 class ListPanes(Request[Listing[PaneRecord]], frozen=True, kw_only=True, tag="pane.list"):

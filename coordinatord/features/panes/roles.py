@@ -68,7 +68,7 @@ def grant(
     Raises:
         Refused: ``not-allowed``, ``seat-taken``, ``occupant-unproven``: nothing is to be written.
     """
-    known = {seat.id: seat for seat in seats}
+    known = {seat.id: seat for seat in seats if not seat.vacant}
     if task is not None:
         if kind_of(task) != "task":
             raise Refused(
@@ -86,6 +86,9 @@ def grant(
             f"No task has its worker in {place.pane}.",
             "The coordinator seats a worker: coordctl bind TASK --worker-pane PANE",
         )
+    reviewer = _reviewer_here(place, known.values())
+    if reviewer is not None:
+        return _as_reviewer(place, reviewer, role)
     coordinator = known.get(COORDINATOR)
     if coordinator is not None and _sits_here(coordinator, place):
         return _as_coordinator(place, coordinator, role, reclaim, owner)
@@ -121,6 +124,27 @@ def _as_worker(place: Place, seat: Seat, role: Asked | None) -> Grant:
     if outcome not in STANDS:
         raise _unproven(seat, outcome, f"coordctl bind {seat.task} --worker-pane {place.pane}")
     return Grant(seat=seat.id, role="worker", taken=False, outcome=outcome, task=seat.task)
+
+
+def _reviewer_here(place: Place, seats: Iterable[Seat]) -> Seat | None:
+    """The reviewer's seat of this pane, if its occupant is proven; else the pane is like any other."""
+    here = [
+        seat
+        for seat in seats
+        if seat.role == "reviewer" and _sits_here(seat, place) and _outcome(place, seat) in STANDS
+    ]
+    return max(here, key=lambda seat: seat.seq, default=None)
+
+
+def _as_reviewer(place: Place, seat: Seat, role: Asked | None) -> Grant:
+    if role is not None:
+        raise Refused(
+            "not-allowed",
+            f"{place.pane} is the reviewer's pane of {seat.task}; it cannot be a {role}'s.",
+            "Call init without a role.",
+        )
+    outcome = _outcome(place, seat)
+    return Grant(seat=seat.id, role="reviewer", taken=False, outcome=outcome, task=seat.task)
 
 
 def _as_coordinator(

@@ -53,6 +53,7 @@ def take(
         pane=pane,
         occupant=occupant,
         binding=known.binding + 1 if known else 1,
+        host=tx.host(),
     )
     SEATS.put(tx, record)
     return record

@@ -30,7 +30,23 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True, tag="applied", tag_fiel
     seq: int
 
 
-State: TypeAlias = Open | Answered | Applied
+class ClosedUnapplied(
+    msgspec.Struct, frozen=True, kw_only=True, tag="closed-unapplied", tag_field="kind"
+):
+    """The worker that asked is gone: the answer will never be applied, and nobody owes anything.
+
+    ``outcome`` is what was seen of the worker's occupant.
+    """
+
+    answer: Answered
+    at: float
+    seq: int
+    by: SeatId
+    reason: str
+    outcome: str
+
+
+State: TypeAlias = Open | Answered | Applied | ClosedUnapplied
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):

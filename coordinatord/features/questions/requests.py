@@ -25,10 +25,17 @@ class AskQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.a
 class AnswerQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.answer"):
     """Answer a worker's question. An answer can be repeated, not changed."""
 
+    question: QuestionName
+    text: Annotated[str, Meta(description="The answer; - reads it from standard input.")]
+
+
+class CloseQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.close"):
+    """Say that an answer will never be applied, because the worker that asked is gone or was replaced."""
+
     access: ClassVar[Access] = Access.COORDINATION
 
     question: QuestionName
-    text: Annotated[str, Meta(description="The answer; - reads it from standard input.")]
+    reason: Annotated[str, Meta(description="Why it is closed; a sentence.")]
 
 
 class ResolveQuestion(Mutation[Question], frozen=True, kw_only=True, tag="question.resolve"):

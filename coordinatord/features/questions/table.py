@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -10,12 +10,20 @@ from coordinatord import ids
 from coordinatord.errors import Refused
 from coordinatord.features.panes import authority
 from coordinatord.features.panes.records import Caller
-from coordinatord.features.questions.records import Answered, Applied, Open, Question
+from coordinatord.features.questions.records import (
+    Answered,
+    Applied,
+    ClosedUnapplied,
+    Open,
+    Question,
+)
 from coordinatord.features.tasks.table import active_task
 from coordinatord.ids import QuestionId, SeatId, TaskId
 from coordinatord.prose import accept
 from coordinatord.store.database import Transaction, View
 from coordinatord.store.records import Found, RecordTable
+
+REASON_BYTES: Final = 4096
 
 QUESTIONS: Final = RecordTable(
     "questions",
@@ -81,10 +89,13 @@ def answer(tx: Transaction, caller: Caller, name: str, text: str) -> Question:
     """Record the decision. The same text again changes nothing; another text is refused."""
     question = question_named(tx, name)
     authority.not_own_work(caller, question.task, "answer its own question")
-    given = question.state.answer if isinstance(question.state, Applied) else question.state
+    task = active_task(tx, question.task)
+    authority.coordinates_task(caller, task.parent, f"answer {name}")
     accept(text, "the answer")
-    match given:
-        case Answered():
+    match question.state:
+        case Answered() as given:
+            return _same_answer(question, given, text)
+        case Applied(answer=given) | ClosedUnapplied(answer=given):
             return _same_answer(question, given, text)
         case Open():
             pass
@@ -106,10 +117,12 @@ def resolve(tx: Transaction, caller: Caller, name: str) -> Question:
         case Applied():
             return question
         case Open():
+            raise _unanswered(name)
+        case ClosedUnapplied():
             raise Refused(
                 "wrong-state",
-                f"{name} has no answer yet.",
-                f"See where it stands: coordctl why {name}",
+                f"{name} was closed: its answer was never applied and cannot be any more.",
+                f"Read it: coordctl show {name}. Ask again if the work goes on.",
             )
         case Answered() as given:
             seq = _journal(tx, question.id, question.task, None, caller)
@@ -117,6 +130,45 @@ def resolve(tx: Transaction, caller: Caller, name: str) -> Question:
                 tx,
                 msgspec.structs.replace(question, state=Applied(answer=given, at=tx.now, seq=seq)),
             )
+
+
+def close(
+    tx: Transaction, caller: Caller, name: str, reason: str, gone: Literal["absent", "replaced"]
+) -> Question:
+    """Record that the answer will never be applied; ``gone`` is what was seen of the worker.
+
+    Raises:
+        Refused: ``wrong-state`` for a question without an answer, or one that is over.
+    """
+    question = question_named(tx, name)
+    accept(reason, "the reason", REASON_BYTES)
+    match question.state:
+        case Answered() as given:
+            seq = _journal(tx, question.id, question.task, None, caller)
+            state = ClosedUnapplied(
+                answer=given, at=tx.now, seq=seq, by=caller.seat, reason=reason, outcome=gone
+            )
+            return _put(tx, msgspec.structs.replace(question, state=state))
+        case ClosedUnapplied():
+            return question
+        case Open():
+            raise _unanswered(name)
+        case Applied():
+            raise Refused("wrong-state", f"{name} is applied: nothing is left to be closed.")
+
+
+def end_of_task(tx: Transaction, task: TaskId) -> None:
+    """The task is archived: nothing on it is owed any more, whatever the records say."""
+    tx.run(
+        "UPDATE questions SET state = 'ended' WHERE task = ? AND state IN ('open', 'answered')",
+        task,
+    )
+
+
+def _unanswered(name: str) -> Refused:
+    return Refused(
+        "wrong-state", f"{name} has no answer yet.", f"See where it stands: coordctl why {name}"
+    )
 
 
 def _same_answer(question: Question, given: Answered, text: str) -> Question:
@@ -140,3 +192,24 @@ def _journal(
     return tx.journal(
         "question", question, task=task, seat=seat, actor=caller.seat, proof=caller.proof
     )
+
+
+def answers_on(view: View, task: TaskId) -> list[tuple[Question, Answered]]:
+    """The questions of a task that have an answer, with it, in the order of the answers."""
+    found = [
+        (question, given)
+        for question in of_task(view, task).items
+        if (given := answer_of(question)) is not None
+    ]
+    return sorted(found, key=lambda pair: pair[1].seq)
+
+
+def answer_of(question: Question) -> Answered | None:
+    """The decision, if there is one, applied or not."""
+    match question.state:
+        case Open():
+            return None
+        case Answered() as given:
+            return given
+        case Applied(answer=given) | ClosedUnapplied(answer=given):
+            return given

@@ -10,6 +10,7 @@ from coordinatord.features.tasks.records import Task
 from coordinatord.wire.requests import Access, Listing, Mutation, Request
 
 TaskName = Annotated[str, Meta(description="The task, such as t-1h6v5w0z.")]
+_Word = Annotated[str, Meta(min_length=1, max_length=200, pattern=r"^\S+$")]
 
 
 class NewTask(Mutation[Task], frozen=True, kw_only=True, tag="task.new"):
@@ -22,6 +23,11 @@ class NewTask(Mutation[Task], frozen=True, kw_only=True, tag="task.new"):
     worker_pane: (
         Annotated[str, Meta(description="The pane whose agent works on it, such as w1:p2.")] | None
     ) = None
+    agent: Annotated[_Word, Meta(description="The kind of agent that is to work on it.")] | None = (
+        None
+    )
+    model: Annotated[_Word, Meta(description="The model that is asked for.")] | None = None
+    reasoning: Annotated[_Word, Meta(description="The effort that is asked for.")] | None = None
 
 
 class ListTasks(Request[Listing[Task]], frozen=True, kw_only=True, tag="task.list"):

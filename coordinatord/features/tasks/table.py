@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Final
+
+import msgspec
 
 from coordinatord import ids
 from coordinatord.errors import Refused
 from coordinatord.features.panes.records import Caller
-from coordinatord.features.tasks.records import Active, Task
-from coordinatord.ids import TaskId
+from coordinatord.features.tasks.records import (
+    Archived,
+    LaunchSpecification,
+    Task,
+    TaskState,
+    may_become,
+)
+from coordinatord.ids import SeatId, TaskId
 from coordinatord.store.database import Transaction, View
-from coordinatord.store.records import Found, RecordTable
+from coordinatord.store.records import Found, RecordTable, Unreadable
 
 TASKS: Final = RecordTable(
     "tasks",
     Task,
-    lambda task: {"state": "active" if isinstance(task.state, Active) else "archived"},
+    lambda task: {"state": "archived" if isinstance(task.state, Archived) else "active"},
 )
 
 
@@ -44,7 +54,7 @@ def active_task(view: View, name: str) -> Task:
         Refused: ``bad-id``, ``unknown-id``, ``wrong-state``.
     """
     task = task_named(view, name)
-    if not isinstance(task.state, Active):
+    if isinstance(task.state, Archived):
         raise Refused("wrong-state", f"{name} is archived: nothing more is recorded on it.")
     return task
 
@@ -54,7 +64,24 @@ def listed(view: View, archived: bool) -> Found[Task]:
     return TASKS.select(view) if archived else TASKS.select(view, "state = 'active'")
 
 
-def add(tx: Transaction, caller: Caller, title: str, brief: str | None) -> Task:
+def parents(view: View, tasks: Iterable[TaskId]) -> dict[TaskId, SeatId]:
+    """Whom these tasks report to now; one that cannot be read is left out."""
+    found: dict[TaskId, SeatId] = {}
+    for name in frozenset(tasks):
+        with suppress(Unreadable):
+            task = TASKS.get(view, name)
+            if task is not None:
+                found[name] = task.parent
+    return found
+
+
+def add(
+    tx: Transaction,
+    caller: Caller,
+    title: str,
+    brief: str | None,
+    launch: LaunchSpecification | None = None,
+) -> Task:
     """Record a task."""
     task = TaskId(tx.mint("task"))
     record = Task(
@@ -64,6 +91,58 @@ def add(tx: Transaction, caller: Caller, title: str, brief: str | None) -> Task:
         title=title,
         brief=brief,
         by=caller.seat,
+        host=tx.host(),
+        launch=launch,
     )
     TASKS.put(tx, record)
     return record
+
+
+def set_parent(tx: Transaction, caller: Caller, task: Task, parent: SeatId) -> Task:
+    """What is owed on the task is owed to another seat from now on."""
+    if task.parent == parent:
+        return task
+    _journal(tx, caller, task.id, parent)
+    return _put(tx, msgspec.structs.replace(task, parent=parent))
+
+
+def move(tx: Transaction, caller: Caller, task: Task, state: TaskState) -> Task:
+    """Let the task's life go on.
+
+    Raises:
+        Refused: ``wrong-state``, this does not follow from where it stands.
+    """
+    if not may_become(task.state, state):
+        raise Refused(
+            "wrong-state",
+            f"{task.id} is {_word(task.state)}: it cannot become {_word(state)}.",
+            f"See how it stands: coordctl show {task.id}",
+        )
+    _journal(tx, caller, task.id, None)
+    return _put(tx, msgspec.structs.replace(task, state=state))
+
+
+def archive(tx: Transaction, caller: Caller, task: Task) -> Task:
+    """It is over."""
+    seq = _journal(tx, caller, task.id, None)
+    state = Archived(at=tx.now, seq=seq, by=caller.seat)
+    if not may_become(task.state, state):
+        raise Refused(
+            "wrong-state",
+            f"{task.id} is {_word(task.state)} and cannot be archived now.",
+            f"See how it stands: coordctl show {task.id}",
+        )
+    return _put(tx, msgspec.structs.replace(task, state=state))
+
+
+def _put(tx: Transaction, task: Task) -> Task:
+    TASKS.put(tx, task)
+    return task
+
+
+def _journal(tx: Transaction, caller: Caller, task: TaskId, seat: SeatId | None) -> int:
+    return tx.journal("task", task, task=task, seat=seat, actor=caller.seat, proof=caller.proof)
+
+
+def _word(state: TaskState) -> str:
+    return str(state.__struct_config__.tag)

@@ -1,0 +1,75 @@
+"""Which machine this is, as records name it: `h-…`, from the machine's own id, which is not stored.
+
+A new host name changes nothing. A copy of the disk that keeps the id is the same machine.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import plistlib
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+from coordinatord import ids
+from coordinatord.errors import Refused
+
+_FILES: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
+_KEY: Final = b"coordinatord host"
+_IOREG: Final = ("/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice", "-a")
+
+
+def host_id(state: Path, source: random.Random) -> str:
+    """This machine.
+
+    Args:
+        state: a folder of the user's, outside every workspace, for the id of a machine without one.
+        source: randomness for it.
+
+    Raises:
+        Refused: ``store-failed`` where the system has an id and does not tell it.
+    """
+    return named(_of_mac() if sys.platform == "darwin" else _of_linux(state, source))
+
+
+def named(machine: str) -> str:
+    """The record id for a machine's own id; it does not give that id away."""
+    digest = hashlib.blake2b(machine.encode(), key=_KEY, digest_size=8).digest()
+    return ids.make("host", random.Random(digest))
+
+
+def _of_linux(state: Path, source: random.Random) -> str:
+    for name in _FILES:
+        try:
+            found = Path(name).read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError):
+            continue
+        if found and found != "uninitialized":
+            return found
+    return _own(state / "machine", source)
+
+
+def _own(path: Path, source: random.Random) -> str:
+    """Made once, where the system names no machine (small containers)."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        with path.open("x", encoding="ascii") as file:
+            file.write(source.randbytes(16).hex())
+    except FileExistsError:
+        pass
+    return path.read_text("ascii").strip()
+
+
+def _of_mac() -> str:
+    try:
+        out = subprocess.run(_IOREG, capture_output=True, check=True, timeout=5).stdout
+        return str(plistlib.loads(out)[0]["IOPlatformUUID"])
+    except (OSError, subprocess.SubprocessError, ValueError, LookupError) as error:
+        # another identity would make strangers of all seats
+        raise Refused(
+            "store-failed",
+            f"This machine does not tell its id: {type(error).__name__}.",
+            "Try again.",
+        ) from None
