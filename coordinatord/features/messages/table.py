@@ -169,7 +169,9 @@ def withdraw(tx: Transaction, caller: Caller, name: str) -> Message:
 def typed(tx: Transaction, name: str, state: Owed | InHand | InDoubt | Delivered) -> None:
     """What became of an inline message's attempt. What ended meanwhile stays as it is."""
     message = MESSAGES.get(tx, name)
-    if message is None or not isinstance(message.state, Owed | InHand | InDoubt):
+    if message is None or not message.inline:
+        return  # one that is announced by id stays owed until it is acknowledged
+    if not isinstance(message.state, Owed | InHand | InDoubt):
         return
     tx.journal("message", name, seat=message.by, actor="coordinatord")
     _put(tx, message, state)
