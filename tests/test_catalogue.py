@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -29,6 +30,7 @@ def _routes() -> list[Any]:
         host_socket="/h",
         host_kind="embedded",
         in_repository=False,
+        letters=Path("/w/messages"),
         stop=lambda panes: None,
     )
     return Parts(ground).routes()

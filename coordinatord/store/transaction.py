@@ -72,8 +72,8 @@ class Transaction(View):
         """
         self.journaled = True
         cursor = self._connection.execute(
-            "INSERT INTO journal (at, kind, id, task, seat, actor, proof, host) VALUES"
-            " (?, ?, ?, ?, ?, ?, ?, coalesce((SELECT value FROM meta WHERE key = 'host'), ''))",
+            "INSERT INTO journal (at, kind, id, task, seat, actor, proof)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             (self.now, kind, id, task, seat, actor, proof),
         )
         assert cursor.lastrowid is not None

@@ -2,6 +2,10 @@
 -- change was made.
 
 ALTER TABLE journal ADD COLUMN host TEXT NOT NULL DEFAULT '';
+CREATE TRIGGER journal_host AFTER INSERT ON journal BEGIN
+  UPDATE journal SET host = coalesce((SELECT value FROM meta WHERE key = 'host'), '')
+  WHERE seq = NEW.seq;
+END;
 CREATE INDEX journal_by_task ON journal (task, seq) WHERE task IS NOT NULL;
 
 CREATE TABLE briefs (
