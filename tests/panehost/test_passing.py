@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,7 +56,7 @@ def test_cuts_do_not_matter_and_nothing_else_is_lost(parts: list[bytes], cuts: l
     stream = b"".join(parts)
     passing, passed = Passing(), []
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
-    for begin, end in zip(places, places[1:], strict=False):
+    for begin, end in itertools.pairwise(places):
         passed.append(passing.on(stream[begin:end]))
     assert b"".join(passed) == b"".join(part for part in parts if part in PASSED)
     assert all(piece.decode() is not None for piece in passed)
