@@ -45,7 +45,7 @@ def recipient(*items: Obligation, tried: tuple[Told, ...] = (), **facts: Any) ->
 
 CLASSES: dict[Stage, Class] = {
     "claimed": "in-hand",
-    "typed": "in-hand",
+    "typed": "typed",
     "submitted": "submitted",
     "turn-started": "submitted",
     "seen": "submitted",
@@ -73,9 +73,15 @@ def test_what_was_never_told_is_due() -> None:
 
 def test_what_was_told_rests() -> None:
     """C-3."""
-    for stage in ("submitted", "turn-started", "seen", "closed", "withdrawn", "claimed", "typed"):
-        decision = decide(recipient(FIRST, tried=(told(FIRST, stage),)), NOW)  # type: ignore[arg-type]
+    for stage in ("submitted", "turn-started", "seen", "closed", "withdrawn", "claimed"):
+        decision = decide(recipient(FIRST, tried=(told(FIRST, stage),)), NOW)
         assert decision == Resting(COORDINATOR, "quiet")
+
+
+def test_what_was_typed_and_not_submitted_stands_in_the_way() -> None:
+    """G-3: our own text in the composer is a draft like any other."""
+    decision = decide(recipient(FIRST, tried=(told(FIRST, "typed"),)), NOW)
+    assert decision == Resting(COORDINATOR, "draft")
 
 
 @pytest.mark.parametrize("failures", [1, 2])

@@ -87,8 +87,9 @@ def test_reports_and_messages_are_owed_by_whom_they_are_for() -> None:
         text="hello",
     )
     assert derivation.from_report(report).to == COORDINATOR
-    assert derivation.from_message(message).to == "peer:term_1"
-    assert derivation.from_message(message).task is None
+    announced = derivation.from_message(message)
+    assert announced is not None
+    assert (announced.to, announced.task) == ("peer:term_1", None)
 
 
 def test_every_kind_of_debt_has_its_words() -> None:
@@ -112,7 +113,7 @@ def test_every_hold_reason_has_a_sentence(reason: Hold) -> None:
     ("stage", "failures", "words"),
     [
         ("claimed", 0, "is being told now"),
-        ("typed", 0, "is being told now"),
+        ("typed", 0, "not submitted yet"),
         ("turn-started", 0, "was told 3 min ago"),
         ("uncertain", 0, "may have been told"),
         ("not-delivered", 1, sentence.HELD["pacing"]),

@@ -19,7 +19,7 @@ from coordinatord.features.panes.records import Caller, Seat
 from coordinatord.features.panes.table import seat_or_none
 from coordinatord.ids import COORDINATOR, OPERATOR, AttemptId, SeatId
 from coordinatord.store.database import Transaction, View
-from coordinatord.store.records import RecordTable
+from coordinatord.store.records import RecordTable, Unreadable
 
 EPISODES: Final = RecordTable(
     "episodes",
@@ -41,7 +41,7 @@ def behind(
     items = tuple(items)
     if not holds_back(view, seat, items):
         return frozenset()
-    owed = {item.id for item in items}
+    owed = {item.id for item in items if not item.alone}
     passing = {item.id for item in episodes.passing(items, told)}
     return frozenset(owed - passing - told.keys())
 
@@ -58,7 +58,11 @@ def holds_back(view: View, seat: Seat, items: Iterable[Obligation]) -> bool:
 def begin(
     tx: Transaction, seat: Seat, attempt: AttemptId, named: Iterable[Obligation], held_back: bool
 ) -> None:
-    """A notice to the coordinator begins an episode; one that passes an outstanding one does not."""
+    """A notice to the coordinator begins an episode; one that passes an outstanding one does not, nor
+    does a text of its own."""
+    named = tuple(named)
+    if any(item.alone for item in named):
+        return
     if not episodes.concerns(seat.id) or held_back or seat.occupant is None:
         return
     before = latest(tx, seat.id)
@@ -131,5 +135,10 @@ class WakeMethods:
 
 
 def _stage(view: View, episode: Episode | None) -> Stage | None:
-    attempt = ATTEMPTS.get(view, episode.attempt) if episode else None
+    if episode is None:
+        return None
+    try:
+        attempt = ATTEMPTS.get(view, episode.attempt)
+    except Unreadable:
+        return "uncertain"
     return attempt.stage if attempt else None
