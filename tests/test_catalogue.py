@@ -31,6 +31,7 @@ def _routes() -> list[Any]:
         host_kind="embedded",
         in_repository=False,
         letters=Path("/w/messages"),
+        environment=lambda pid: {},
         stop=lambda panes: None,
     )
     return Parts(ground).routes()

@@ -24,6 +24,7 @@ from anyio.abc import SocketListener, TaskStatus
 from coordinatord import __version__, kinds, lineage, locate
 from coordinatord.clock import Clock, SystemClock
 from coordinatord.daemon import hosts, instance, logs, settings_files
+from coordinatord.daemon.host_id import host_id, state_folder
 from coordinatord.daemon.parts import Ground, Parts
 from coordinatord.daemon.settings import Resolved, without_ours
 from coordinatord.daemon.systemd import Notifier, without_manager
@@ -31,6 +32,7 @@ from coordinatord.errors import Refused, WorldFailed
 from coordinatord.features.launches import table as launches
 from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.messages import table as messages
+from coordinatord.features.panes.run_host import name_host
 from coordinatord.features.tool_runs.files import Place
 from coordinatord.features.views.methods import Running
 from coordinatord.ids import make
@@ -121,6 +123,9 @@ class Daemon:
             Path(workspace.file("coordinator.db")), wall=self._clock.wall, source=self._source
         )
         async with database:
+            left = await database.write(name_host, self._host())
+            if left:
+                self._log.warning("seats-of-another-machine", given_up=left)
             choice = await hosts.find(
                 workspace, self._settings, self._host_environ(), database, self._clock
             )
@@ -131,6 +136,10 @@ class Daemon:
             if self._with_panes:
                 await self._end_panes(parts, choice)
         self._log.info("stopped", pid=os.getpid())
+
+    def _host(self) -> str:
+        folder = Path(self._start.workspace.file("lock")).parent
+        return host_id(state_folder(self._start.environ, folder), self._source)
 
     def _host_environ(self) -> dict[str, str]:
         """For finding a host HERDR_* is read; what is handed on has none of it."""

@@ -10,10 +10,12 @@ import plistlib
 import random
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 from coordinatord import ids
+from coordinatord.folders import home_folder
 from coordinatord.errors import Refused
 
 _FILES: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
@@ -21,11 +23,19 @@ _KEY: Final = b"coordinatord host"
 _IOREG: Final = ("/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice", "-a")
 
 
+def state_folder(environ: Mapping[str, str], workspace: Path) -> Path:
+    """Where the id of a machine that has none is kept: the user's, or without a home the workspace's."""
+    named, home = environ.get("XDG_STATE_HOME", ""), home_folder(environ)
+    if named.startswith("/"):
+        return Path(named) / "coordinatord"
+    return Path(home) / ".local/state/coordinatord" if home else workspace
+
+
 def host_id(state: Path, source: random.Random) -> str:
     """This machine.
 
     Args:
-        state: a folder of the user's, outside every workspace, for the id of a machine without one.
+        state: the folder for the id of a machine without one.
         source: randomness for it.
 
     Raises:
