@@ -111,8 +111,13 @@ def stands(
 
 
 def passing(items: Iterable[Obligation], told: Mapping[str, Told]) -> tuple[Obligation, ...]:
-    """What may pass an outstanding episode: decisions that nobody was told yet."""
-    return tuple(item for item in items if item.weight == "decision" and item.id not in told)
+    """What may pass an outstanding episode: decisions that nobody was told yet, and texts that somebody
+    wants typed as they are."""
+    return tuple(
+        item
+        for item in items
+        if (item.weight == "decision" or item.alone) and item.id not in told
+    )
 
 
 def concerns(seat: SeatId) -> bool:

@@ -77,4 +77,9 @@ def spelling(path: str | None, on_path: bool) -> str:
 
 
 def _plain(path: str) -> bool:
-    return len(path) <= 110 and path.isascii() and not any(sign in path for sign in " \t\\@'\"`$")
+    return (
+        len(path) <= 110
+        and path.isascii()
+        and path.isprintable()
+        and not any(sign in path for sign in " \\@'\"`$")
+    )

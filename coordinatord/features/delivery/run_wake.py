@@ -63,7 +63,8 @@ def begin(
     named = tuple(named)
     if any(item.alone for item in named):
         return
-    if not episodes.concerns(seat.id) or held_back or seat.occupant is None:
+    named = tuple(named)
+    if not episodes.concerns(seat.id) or held_back or seat.occupant is None or named[0].alone:
         return
     before = latest(tx, seat.id)
     if before is not None and isinstance(before.state, episodes.Outstanding):
