@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from coordctl.demo.stage import Stage
@@ -13,17 +10,12 @@ from tests.stories.tool_shells import ToolShop
 
 
 @pytest.fixture(params=tool_shells.SHELLS)
-def shop(
-    request: pytest.FixtureRequest, runtime_base: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ToolShop]:
+def shop(request: pytest.FixtureRequest, stage: Stage) -> ToolShop:
     """A caller in a pane of each shell that is installed."""
     reason = tool_shells.missing(request.param)
     if reason:
         pytest.skip(reason)
-    for name, value in tool_shells.environ(request.param, runtime_base / "home").items():
-        monkeypatch.setenv(name, value)
-    stage = request.getfixturevalue("stage")
-    yield ToolShop(stage, request.param)
+    return ToolShop(stage, request.param)
 
 
 CODES: dict[str, tuple[tuple[str, ...], int]] = {

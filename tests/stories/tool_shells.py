@@ -62,6 +62,7 @@ class ToolShop:
 
     def __init__(self, stage: Stage, shell: str) -> None:
         self.stage = stage
+        stage.environ.update(environ(shell, stage.props / "home"))
         self.shell = shell
         self.pane: str = stage.act("pane.open", label="caller", cwd=str(stage.root))["pane_id"]
         self._count = 0
