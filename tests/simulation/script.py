@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import random
+from pathlib import Path
 from typing import Any
 
 import anyio
+import msgspec
 
 from coordinatord import ids, kinds
 from coordinatord.daemon.parts import Ground, Parts
@@ -30,7 +32,10 @@ from tests.house import HOST_SOCKET, House
 from tests.simulation import observer
 from tests.simulation.world import InlineDatabase, Killed, Life, SimClock, SimTerminal
 
-KINDS = kinds.load(None)
+# without transcripts: reading them takes threads, and threads would take the course out of the seed's hands
+KINDS = {
+    name: msgspec.structs.replace(kind, transcript=None) for name, kind in kinds.load(None).items()
+}
 
 
 class Simulation:
@@ -93,6 +98,8 @@ class Simulation:
             source=random.Random(self.chance.random()),
             settings=Settings(backstop_s=15),
             surroundings=Surroundings(root="/work", name="work", coordctl=None, path="/bin"),
+            letters=Path("/nowhere/messages"),
+            environment=lambda pid: {},
             running=Running(pid=1, version="0", workspace="/work", socket="/s", started_at=0.0),
             host_socket=HOST_SOCKET,
             host_kind="embedded",
@@ -103,6 +110,7 @@ class Simulation:
         self.house = House(self.host, parts, self.clock)  # type: ignore[arg-type]
         await group.start(parts.intake.run)
         await group.start(parts.pump.run)
+        await group.start(parts.attendant.run)
         return parts
 
     # one action
