@@ -28,7 +28,9 @@ Candidate = Annotated[
         description="What was looked at: a full commit id in a repository, else up to 64 characters.",
     ),
 ]
-_Run = Annotated[str, Meta(min_length=1, max_length=200, description="The id of a test run.")]
+_Run = Annotated[
+    str, Meta(min_length=1, max_length=200, pattern=r"^\S+$", description="The id of a test run.")
+]
 _Word = Annotated[str, Meta(min_length=1, max_length=400, pattern=r"^\S+$")]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import anyio
+import anyio.to_thread
 
 from coordinatord.errors import Refused
 from coordinatord.features.panes.records import Caller
@@ -47,7 +48,8 @@ class PublicationMethods:
         return await self._database.write(_record, caller, request, seen)
 
     async def _look(self, request: ObservePublication) -> Observation:
-        program = shutil.which("gh", path=self._environ.get("PATH"))
+        path = self._environ.get("PATH")
+        program = await anyio.to_thread.run_sync(lambda: shutil.which("gh", path=path))
         if program is None:
             return Unobserved(why="no-program")
         command = [program, *github.command(request.number, request.repository)]
