@@ -19,8 +19,9 @@ _SHAPES: Final = (
     r"\bsk-[A-Za-z0-9_-]{16,}",
     r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
     r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",
-    r"(?i:\bbearer\s+)[A-Za-z0-9._~+/-]{16,}=*",
-    r"(?i:\b[\w-]*(?:password|passwd|secret|token|api[_-]?key)[\w-]*\s*[=:]\s*)[\"']?[^\s\"',;]{8,}",
+    r"(?i:\b[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization)[\w-]*[\"']?\s*[=:]\s*)"
+    r"(?i:(?:bearer|basic)\s+)?(?:\"[^\"\n]{6,}\"|'[^'\n]{6,}'|[^\s\"',;]{8,})",
+    r"(?i:\b(?:bearer|basic)\s+)[A-Za-z0-9._~+/-]{16,}=*",
 )
 _ANY: Final = re.compile("|".join(f"(?:{shape})" for shape in _SHAPES))
 MARK: Final = "[redacted]"
@@ -33,4 +34,9 @@ def credentials(text: str) -> int:
 
 def redacted(text: str) -> str:
     """The text with every such place replaced by `MARK`."""
-    return _ANY.sub(MARK, text)
+    return counted(text)[0]
+
+
+def counted(text: str) -> tuple[str, int]:
+    """The redacted text, and how many places were taken out of it."""
+    return _ANY.subn(MARK, text)
