@@ -16,7 +16,7 @@ _SHAPES: Final = (
     r"\bgithub_pat_[A-Za-z0-9_]{20,}\b",
     r"\bglpat-[A-Za-z0-9_-]{16,}",
     r"\bxox[abprs]-[A-Za-z0-9-]{10,}",
-    r"\bsk-[A-Za-z0-9_-]{16,}",
+    r"\bsk-[A-Za-z0-9_-]{12,}",
     r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}",
     r"(?<=://)[^\s/:@]+:[^\s/@]+(?=@)",
     r"(?i:\b[\w-]*(?:password|passwd|secret|token|api[_-]?key|authorization)[\w-]*[\"']?\s*[=:]\s*)"
