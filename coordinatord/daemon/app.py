@@ -132,7 +132,7 @@ class Daemon:
             parts = Parts(self._ground(database, choice))
             await parts.learn_launches()
             self._log.info("started", pid=os.getpid(), terminal=choice.kind, version=__version__)
-            await self._serve(parts)
+            await self._serve(parts, choice)
             if self._with_panes:
                 await self._end_panes(parts, choice)
         self._log.info("stopped", pid=os.getpid())
@@ -204,7 +204,7 @@ class Daemon:
         self._with_panes = self._with_panes or with_panes
         self._stopping.set()
 
-    async def _serve(self, parts: Parts) -> None:
+    async def _serve(self, parts: Parts, choice: Choice) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(self._hear_signals)
             await group.start(parts.watches.run)
@@ -214,6 +214,8 @@ class Daemon:
             await group.start(parts.attendant.run)
             await group.start(parts.tool_runs.run)
             group.start_soon(self._greet, parts)
+            if choice.kind == "embedded":
+                group.start_soon(self._keep_host, parts)
             group.start_soon(self._sweep, parts)
             await group.start(self._listen, parts)
             group.start_soon(self._notifier.watchdog, self._clock.awake)
@@ -269,6 +271,20 @@ class Daemon:
                 await parts.sightings.changes.wait_past(count)
                 count = parts.sightings.changes.count
             await parts.sightings.changes.wait_past(count)
+
+    async def _keep_host(self, parts: Parts) -> None:
+        """The embedded host is ours: gone, it is started again and opens its saved panes."""
+        sightings, workspace = parts.sightings, self._start.workspace
+        while True:
+            count = sightings.changes.count
+            if sightings.connected:
+                await sightings.changes.wait_past(count)
+                continue
+            await self._clock.sleep(hosts.GONE_FOR_S)
+            if not sightings.connected:
+                await hosts.start_again(
+                    workspace, self._settings, self._handed_on, self._clock, self._log
+                )
 
     async def _sweep(self, parts: Parts) -> None:
         """What time alone changes: expired messages, old idempotency keys, panes long gone."""

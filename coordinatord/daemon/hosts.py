@@ -1,4 +1,4 @@
-"""Finds the terminal host of this workspace, and starts the embedded one where none is to be found."""
+"""Finds the terminal host of this workspace, and starts the embedded one where there is none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import msgspec
@@ -22,6 +22,11 @@ from coordinatord.terminals.herdr.request import ask
 PROBE_WITHIN_S: Final = 2.0
 START_WITHIN_S: Final = 15.0
 LOOK_EVERY_S: Final = 0.05
+GONE_FOR_S: Final = 0.5
+"""Seconds that the embedded host may be gone before it is started again: whoever restarts it by hand
+is not raced."""
+AGAIN_AFTER_S: Final = 10.0
+"""Seconds between two tries to start it, where it does not come up."""
 _PINNED: Final = "terminal"
 
 
@@ -32,7 +37,7 @@ async def find(
     database: Database,
     clock: Clock,
 ) -> Choice:
-    """The host to use, pinned in the store while seats exist; the embedded one runs when this returns.
+    """The host to use, pinned in the store while seats exist; the embedded one runs by then.
 
     Raises:
         Refused: ``host-unreachable`` if the embedded host does not come up.
@@ -75,6 +80,23 @@ async def ensure_embedded(
         f"The embedded pane host did not come up within {START_WITHIN_S:.0f} s.",
         f"Its log says why: {workspace.file('panehost.log')}",
     )
+
+
+async def start_again(
+    workspace: locate.Workspace,
+    settings: Settings,
+    environ: Mapping[str, str],
+    clock: Clock,
+    log: Any,
+) -> None:
+    """Try until the embedded host answers. It has a lock of its own: there is never a second."""
+    while True:
+        try:
+            await ensure_embedded(workspace, settings, environ, clock)
+            return
+        except (Refused, OSError) as error:
+            log.warning("host-not-started", why=str(error))
+        await clock.sleep(AGAIN_AFTER_S)
 
 
 def _start_embedded(
