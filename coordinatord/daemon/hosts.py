@@ -23,7 +23,7 @@ PROBE_WITHIN_S: Final = 2.0
 START_WITHIN_S: Final = 15.0
 LOOK_EVERY_S: Final = 0.05
 GONE_FOR_S: Final = 0.5
-"""Seconds that the embedded host may be gone before it is started again: whoever restarts it by hand
+"""Seconds that the embedded host may be gone before it is started again: who restarts it by hand
 is not raced."""
 AGAIN_AFTER_S: Final = 10.0
 """Seconds between two tries to start it, where it does not come up."""
