@@ -26,7 +26,8 @@ class TypingMethods:
 
     async def send(self, caller: Caller, request: SendToPane) -> Done:
         """Type text into a pane as it is; journalled before it is done."""
-        accept(request.text, "what is typed")
+        if request.text or not request.enter:  # Enter alone is a wish of its own
+            accept(request.text, "what is typed")
         pane = await standing_pane(self._lookout, request.pane)
         await self._database.write(_journal, caller, pane)
         await self._typist.raw(pane, request.text, request.enter)
