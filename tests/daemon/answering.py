@@ -34,8 +34,19 @@ Who = Literal["person", "boss", "worker"]
 
 METHODS: Final = tuple(method_of(request) for request in catalogue.REQUESTS)
 
-UNPLAYED: Final = {"tool.run", "tool.close", "tool.runner-claim", "tool.runner-done"}
-"""None of these is accepted here: they need a pane that runs something."""
+UNPLAYED: Final = {
+    "attention.seen",
+    "brief.adopt",
+    "brief.request",
+    "question.close",
+    "tool.close",
+    "tool.run",
+    "tool.runner-claim",
+    "tool.runner-done",
+    "wake.consume",
+    "wake.show",
+}
+"""None of these is accepted here: they need a longer story (an alert, a run, a wake)."""
 
 
 class Log:
@@ -143,6 +154,48 @@ def good_requests(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]
         "tool.close": ("boss", {"label": "tests"}),
         "tool.runner-claim": ("worker", {"run": names["run"]}),
         "tool.runner-done": ("worker", {"run": names["run"], "detail": text}),
+        "question.close": ("boss", {"question": names["answered"], "reason": text}),
+        "handoff.file": (
+            "worker",
+            {
+                "task": names["task"],
+                "outcome": "partial",
+                "candidate": "v1",
+                "next_action": text,
+            },
+        ),
+        "review.file": (
+            "boss",
+            {"task": names["task"], "candidate": "v1", "verdict": "comment", "text": text},
+        ),
+        "publication.observe": (
+            "boss",
+            {
+                "task": names["task"],
+                "number": 7,
+                "state": "open",
+                "url": "https://example.org/7",
+                "head_sha": "a" * 40,
+            },
+        ),
+        "note.add": ("worker", {"task": names["task"], "text": text}),
+        "note.list": ("person", {"task": names["task"]}),
+        "decision.record": ("boss", {"task": names["task"], "text": text}),
+        "brief.list": ("person", {"task": names["task"]}),
+        "brief.read": ("person", {"brief": names["task"]}),
+        "brief.regenerate": ("boss", {"task": names["task"], "policy": text}),
+        "brief.request": ("boss", {"brief": names["task"]}),
+        "brief.adopt": ("worker", {"brief": f"{names['task']}.r1"}),
+        "message.withdraw": ("boss", {"message": names["message"]}),
+        "seat.wait": ("person", {"target": "coordinator", "until": "gone", "limit_s": 0.01}),
+        "wake.show": ("person", {}),
+        "wake.consume": ("boss", {"boundary": "e-00000000"}),
+        "delivery.enable": ("boss", {}),
+        "delivery.disable": ("boss", {}),
+        "delivery.status": ("person", {}),
+        "attention.list": ("person", {}),
+        "attention.seen": ("boss", {"alert": "a-00000000"}),
+        "config.read": ("person", {}),
         "typing.pause": ("person", {}),
         "typing.resume": ("person", {}),
         "rpc.discover": ("person", {}),
@@ -191,7 +244,7 @@ async def _staff(house: House) -> tuple[dict[str, str], dict[Who, str]]:
     boss, worker, free, spare = (host.add_agent(status="working") for _ in range(4))
     await parts.lookout.look_around()
     await house.call(InitSeat(), boss)
-    task = (await house.call(NewTask(title="one", worker_pane=worker), boss)).id
+    task = (await house.call(NewTask(title="one", brief="the work", worker_pane=worker), boss)).id
     asked = [await ask(house, task, worker, f"{n}?") for n in range(2)]
     await house.call(AnswerQuestion(question=asked[1], text="80"), boss)
     sent = await house.call(SendMessage(to=f"worker:{task}", text="hello"), boss)

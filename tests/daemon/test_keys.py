@@ -43,11 +43,21 @@ OTHER: dict[str, dict[str, Any]] = {
     "pane.open": {"label": "other"},
     "pane.close": {"pane": "free"},
     "daemon.stop": {"panes": True},
+    "handoff.file": {"outcome": "failed"},
+    "publication.observe": {"number": 8},
+    "brief.regenerate": {"policy": "other words"},
+    "message.withdraw": {"message": "m-00000000"},
     "tool.cancel": {"run": "x-00000000"},
 }
 """Another body of the same method; by default other words."""
 
-BODILESS = {"delivery.pump", "typing.pause", "typing.resume"}
+BODILESS = {
+    "delivery.disable",
+    "delivery.enable",
+    "delivery.pump",
+    "typing.pause",
+    "typing.resume",
+}
 """Nothing is asked but the method itself: there is no other body."""
 
 REPEATABLE = {"tool.result"}
