@@ -29,9 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(workspace: locate.Workspace, flags: dict[str, str], socket: str | None) -> None:
-    import anyio  # noqa: PLC0415 - a usage error must not wait for the event loop's modules
+    import anyio
 
-    from coordinatord.daemon import app  # noqa: PLC0415
+    from coordinatord.daemon import app
 
     start = app.Start(workspace=workspace, environ=dict(os.environ), flags=flags, socket=socket)
     anyio.run(app.run, start, backend_options=_loop())
@@ -40,7 +40,7 @@ def _run(workspace: locate.Workspace, flags: dict[str, str], socket: str | None)
 def _loop() -> dict[str, bool]:
     """uvloop where the extra is installed."""
     try:
-        import uvloop  # noqa: F401, PLC0415
+        import uvloop  # noqa: F401
     except ImportError:
         return {}
     return {"use_uvloop": True}

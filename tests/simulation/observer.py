@@ -36,7 +36,8 @@ class WatchedHost(FakeHost):
         composer = found.agent.composer if found and found.agent else ""
         dialog = found.agent.dialog if found and found.agent else None
         super().prompt(pane, text)
-        assert found is not None and before is not None
+        assert found is not None
+        assert before is not None
         if status not in SETTLED:
             raise Violated(f"typed into an agent that is {status}")
         if composer or dialog:

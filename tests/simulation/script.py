@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 from pathlib import Path
 from typing import Any
@@ -122,10 +123,9 @@ class Simulation:
             + [self._new_agent, self._exit, self._restart_agent, self._host_down, self._host_up]
             + [self._host_up, self._kill, self._fault, self._mute, self._recycle, self._new_task]
         )  # fmt: skip
-        try:
+        # where the world is not as the action needs it, it is refused and nothing happens
+        with contextlib.suppress(Refused, WorldFailed, KeyError, IndexError):
             await self.chance.choice(actions)()
-        except (Refused, WorldFailed, KeyError, IndexError):
-            pass  # the world was not as the action needs it: refused, nothing happened
 
     def _some_agent(self) -> tuple[PaneId, FakeAgent]:
         found = [

@@ -14,6 +14,11 @@ STEPS = 400
 SEEDS = range(50)
 
 
+def run_all(seeds: int) -> None:
+    for seed in range(seeds):
+        run(seed, 300)
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 def test_no_promise_is_broken(seed: int) -> None:
     """C-3, C-9, C-33, C-47: nothing typed twice or elsewhere, nothing lost, everything owed is told."""
@@ -40,16 +45,14 @@ def test_a_machine_that_repeats_what_is_uncertain_is_found_out(
 
     monkeypatch.setattr(pacing, "classify", forgetful)
     with pytest.raises(Violated, match="told twice"):
-        for seed in range(60):
-            run(seed, 300)
+        run_all(60)
 
 
 def test_a_pump_that_types_without_a_look_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The observer can fail: with the second look taken out some seed types over a draft or dialog."""
     monkeypatch.setattr(gate, "composer_empty", lambda reading: None)
     with pytest.raises((Violated, BaseExceptionGroup)) as found:
-        for seed in range(60):
-            run(seed, 300)
+        run_all(60)
     assert "draft or a dialog" in str(_innermost(found.value))
 
 

@@ -14,7 +14,7 @@ from coordctl.demo.stage import Stage
 from coordctl.failures import Failure
 
 
-def _start(stage: Stage) -> "subprocess.Popen[str]":
+def _start(stage: Stage) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "coordinatord", "-C", str(stage.root), "--terminal", "embedded"],
         stdout=subprocess.PIPE,

@@ -71,7 +71,8 @@ def _sessions_differ(recorded: Occupant, seen: Sighting) -> bool:
 
 
 def _restored(recorded: Occupant, seen: Sighting) -> bool:
-    # a restored record without a process shows its session already (herdr-protocol.md §3.4): not live, not proven
+    # a restored record without a process shows its session already, and is not live
+    # (herdr-protocol.md §3.4)
     return (
         recorded.session is not None
         and recorded.session == seen.session

@@ -41,7 +41,7 @@ async def standing(house: House) -> list[Any]:
 async def test_a_dialog_makes_one_alert_and_one_notice_without_its_text(tmp_path: Path) -> None:
     """C-28: bounded excerpt in the record, id and nothing else in the notice, no question, no second."""
     async with living(tmp_path) as house:
-        boss, worker, task = await staffed(house)
+        boss, worker, _ = await staffed(house)
         house.host.open_dialog(worker, "Allow rm -rf build? token=abc123def")
         await house.until(lambda: standing(house))
         house.host.set_status(worker, "working")
