@@ -64,6 +64,7 @@ from coordinatord.features.views import requests as view_requests
 from coordinatord.features.views.methods import Running, ViewMethods
 from coordinatord.features.views.records import Connection
 from coordinatord.features.views.run import Watches
+from coordinatord.features.views.run_overview import Overview
 from coordinatord.features.views.run_wait import Waits
 from coordinatord.ids import ProcessId
 from coordinatord.kinds import AgentKind
@@ -196,6 +197,7 @@ class Parts:
             ground.config,
             ground.clock.wall,
         )
+        overview = Overview(self.sources, ground.clock.wall)
         view = ViewMethods(self.sources, ground.clock.wall, ground.running, self.connection)
         return [
             Route(Hello, self._hello),
@@ -222,6 +224,9 @@ class Parts:
             frame.reading(ListAttention, attention.listed),
             frame.writing(SeeAttention, attention.seen),
             frame.reading(view_requests.ReadInbox, view.inbox),
+            frame.reading(view_requests.ReadRundown, overview.rundown),
+            frame.reading(view_requests.ReadContext, overview.context),
+            frame.reading(view_requests.ReadLog, overview.log),
             frame.reading(view_requests.ShowRecord, view.show),
             frame.reading(view_requests.ExplainRecord, view.why),
             frame.reading(view_requests.ReadStatus, view.status),

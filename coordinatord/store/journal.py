@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from coordinatord.store.transaction import View
@@ -19,6 +21,47 @@ class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     id: str
     task: str | None = None
     seat: str | None = None
+
+
+class Act(NamedTuple):
+    """One act: which record changed, who did it, how that one was proven, and on which machine."""
+
+    id: str
+    seq: int
+    at: float
+    kind: str
+    actor: str
+    proof: str
+    task: str | None
+    seat: str | None
+    host: str
+
+
+def audit(
+    view: View,
+    *,
+    task: str | None = None,
+    record: str | None = None,
+    actor: str | None = None,
+    after: int | None = None,
+    limit: int,
+) -> list[Act]:
+    """At most ``limit`` acts in order: those after a line, or without one the newest.
+
+    ``task``, ``record`` and ``actor`` keep only what is about them, or done by them.
+    """
+    wanted = {"task": task, "id": record, "actor": actor}
+    given = {column: value for column, value in wanted.items() if value is not None}
+    conditions = [f"{column} = ?" for column in given] + ["seq > ?"]
+    order = "DESC" if after is None else "ASC"
+    found = view.rows(
+        "SELECT id, seq, at, kind, actor, proof, task, seat, host FROM journal"
+        f" WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?",
+        *given.values(),
+        after or 0,
+        limit,
+    )
+    return sorted((Act(*row) for row in found), key=lambda act: act.seq)
 
 
 def since(view: View, seq: int, limit: int) -> list[JournalLine]:

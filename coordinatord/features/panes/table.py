@@ -23,8 +23,8 @@ SEATS: Final = RecordTable(
 
 
 def all_seats(view: View) -> list[Seat]:
-    """Every readable seat, oldest first."""
-    return SEATS.select(view).items
+    """Every readable seat that somebody has, oldest first."""
+    return SEATS.select(view, "pane IS NOT NULL").items
 
 
 def seat_or_none(view: View, seat: SeatId) -> Seat | None:

@@ -27,6 +27,7 @@ from coordinatord.features.typing.table import pause_of
 from coordinatord.features.views import sentence
 from coordinatord.features.views.records import AnyRecord, Connection, Inbox, InboxItem, Status, Why
 from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus, ShowRecord
+from coordinatord.features.views.run_overview import brief_named, status_in
 from coordinatord.ids import COORDINATOR, OPERATOR, SeatId
 from coordinatord.store import journal
 from coordinatord.store.database import View
@@ -46,6 +47,19 @@ TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
     "tool-run": RUNS,
 }
 """Where each kind of record is kept."""
+
+
+OF_TASK: Final[Mapping[str, RecordTable[Any]]] = {
+    "questions": questions.QUESTIONS,
+    "reports": reports.REPORTS,
+    "reviews": reports.REVIEWS,
+    "verifications": reports.VERIFICATIONS,
+    "publications": reports.PUBLICATIONS,
+    "briefs": briefs.REVISIONS,
+    "decisions": briefs.DECISIONS,
+    "notes": reports.NOTES,
+}
+"""Kinds of records that belong to a task."""
 
 
 class Running(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,12 +99,32 @@ class ViewMethods:
         )
         told = self._told(view, owed)
         items = [self._inbox_item(view, item, told.get(item.id)) for item in owed.items]
-        return Inbox(seat=seat, items=items, incomplete=bool(owed.unreadable))
+        return Inbox(
+            seat=seat,
+            items=items,
+            incomplete=bool(owed.unreadable),
+            unreadable=owed.unreadable,
+        )
 
     def show(self, view: View, caller: Caller, request: ShowRecord) -> AnyRecord:
         """One record whole."""
-        _, record = self._record(view, request.id)
+        kind, record = self._record(view, request.id)
+        if kind == "task" and ids.kind_of(request.id) == "task":
+            return record | self._about_task(view, record)
         return record
+
+    def _about_task(self, view: View, record: AnyRecord) -> AnyRecord:
+        """What the other records say about a task: status, seats, debts, and the ids of its records."""
+        task = TASKS.get(view, record["id"])
+        assert task is not None  # it was read in this transaction
+        owed = self._sources.owed(view, self._wall()).items
+        bound = (seats.seat_or_none(view, of(task.id)) for of in (ids.worker_of, ids.reviewer_of))
+        return {
+            "status": status_in(view, task),
+            "seats": [msgspec.to_builtins(seat) for seat in bound if seat and not seat.vacant],
+            "owed": [msgspec.to_builtins(item) for item in owed if item.task == task.id],
+            **{name: _ids_of(view, table, task.id) for name, table in OF_TASK.items()},
+        }
 
     def why(self, view: View, caller: Caller, request: ExplainRecord) -> Why:
         """Where a record stands."""
@@ -169,10 +203,13 @@ class ViewMethods:
         )
 
     def _told(self, view: View, owed: Owed) -> dict[str, Told]:
-        bindings = {seat.id: seat.binding for seat in seats.all_seats(view)}
+        found = (seats.seat_or_none(view, name) for name in {item.to for item in owed.items})
+        bindings = {seat.id: seat.binding for seat in found if seat is not None}
         return {each.obligation: each for each in delivery.told_about(view, owed.items, bindings)}
 
     def _record(self, view: View, name: str) -> tuple[ids.Kind, AnyRecord]:
+        if ".r" in name:
+            return "task", msgspec.to_builtins(brief_named(view, name))
         kind = ids.kind_of(name)
         table = TABLES.get(kind) if kind else None
         if kind is None or table is None:
@@ -212,6 +249,8 @@ def _seat_named(view: View, name: str) -> SeatId:
     role, _, of = name.partition(":")
     if role == "worker":
         return ids.worker_of(task_named(view, of).id)
+    if role == "reviewer":
+        return ids.reviewer_of(task_named(view, of).id)
     if name in (COORDINATOR, OPERATOR) or seats.seat_or_none(view, SeatId(name)) is not None:
         return SeatId(name)
     raise Refused(
@@ -219,6 +258,11 @@ def _seat_named(view: View, name: str) -> SeatId:
         f"There is no seat {name!r:.80}.",
         "Seats are coordinator, worker:TASK, peer:TERMINAL.",
     )
+
+
+def _ids_of(view: View, table: RecordTable[Any], task: str) -> list[str]:
+    rows = view.rows(f"SELECT id FROM {table.name} WHERE task = ? ORDER BY seq", task)
+    return [str(row[0]) for row in rows]
 
 
 def _attempts(view: View, item: Obligation) -> list[Attempt]:
@@ -238,6 +282,12 @@ def _content(view: View, item: Obligation) -> tuple[SeatId | None, str | None]:
         case "report":
             report = reports.report_named(view, item.record)
             return report.by, report.text
+        case "review":
+            review = reports.REVIEWS.get(view, item.record)
+            return (review.by, review.text) if review else (None, None)
+        case "refresh":
+            revision = briefs.REVISIONS.get(view, item.record)
+            return (revision.by, revision.text) if revision else (None, None)
         case "message" | "inline" | "expiry":
             message = MESSAGES.get(view, item.record)
             return (message.by, message.text) if message else (None, None)

@@ -31,6 +31,8 @@ class Inbox(msgspec.Struct, frozen=True, kw_only=True):
     seat: SeatId
     items: list[InboxItem]
     incomplete: bool = False
+    unreadable: list[str] = []
+    """Records that could not be read: something may be owed on them too."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,9 +6,11 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from coordinatord.features.tasks.requests import TaskName
+from coordinatord.features.views.overview_records import AuditLine, Context, Rundown
 from coordinatord.features.views.records import AnyRecord, Inbox, Status, Watching, Why
 from coordinatord.features.views.waiting import Until, Waited
-from coordinatord.wire.requests import Request
+from coordinatord.wire.requests import Listing, Request
 
 
 class ReadInbox(Request[Inbox], frozen=True, kw_only=True, tag="inbox.read"):
@@ -17,6 +19,34 @@ class ReadInbox(Request[Inbox], frozen=True, kw_only=True, tag="inbox.read"):
     seat: Annotated[str, Meta(description="Another seat's inbox; yours if not given.")] | None = (
         None
     )
+
+
+class ReadRundown(Request[Rundown], frozen=True, kw_only=True, tag="rundown.read"):
+    """Show every active task: how it stands, who owes what and since when; the oldest decision first."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Most tasks to show.")] = 200
+
+
+class ReadContext(Request[Context], frozen=True, kw_only=True, tag="context.read"):
+    """Show what is needed to go on with a task: brief, decisions, last report, reviews, notes."""
+
+    task: TaskName
+    max_chars: Annotated[
+        int,
+        Meta(
+            ge=1000, le=400_000, description="Characters of text; outstanding decisions stay whole."
+        ),
+    ] = 40_000
+
+
+class ReadLog(Request[Listing[AuditLine]], frozen=True, kw_only=True, tag="log.read"):
+    """Show who did what, and how that one was proven: the newest acts, or those after a line."""
+
+    task: Annotated[str, Meta(description="Only what is about this task.")] | None = None
+    record: Annotated[str, Meta(description="Only changes of this record.")] | None = None
+    actor: Annotated[str, Meta(description="Only what this seat did.")] | None = None
+    after: Annotated[int, Meta(ge=0, description="Only lines after this seq.")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Most lines to show.")] = 100
 
 
 class ShowRecord(Request[AnyRecord], frozen=True, kw_only=True, tag="record.show"):

@@ -64,7 +64,9 @@ def of_debt(item: Obligation, told: Told | None, hold: HoldRecord | None, now: f
         case "in-hand":
             return f"{item.to} is being told now."
         case "typed":
-            return f"Typed to {item.to} {ago(now - told.at if told else 0)} ago and not submitted yet."
+            return (
+                f"Typed to {item.to} {ago(now - told.at if told else 0)} ago and not submitted yet."
+            )
         case "uncertain":
             return f"Waiting {age}: {item.to} may have been told; {HELD['uncertain']}."
         case _:

@@ -8,6 +8,8 @@ CREATE TRIGGER journal_host AFTER INSERT ON journal BEGIN
 END;
 CREATE INDEX journal_by_task ON journal (task, seq) WHERE task IS NOT NULL;
 
+CREATE INDEX seats_taken ON seats (seq) WHERE pane IS NOT NULL;
+
 CREATE TABLE briefs (
   id TEXT PRIMARY KEY, seq INTEGER NOT NULL, body BLOB NOT NULL,
   task TEXT NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL
