@@ -233,7 +233,8 @@ def test_a_status_is_held_until_a_daemon_takes_it(shop: ToolShop) -> None:
 
 def test_a_flood_is_bounded_and_holds_up_nobody(shop: ToolShop) -> None:
     """D-39: 20 MB and 200 000 lines give the right code and a bounded tail; others are served."""
-    flood = "seq 1 200000; head -c 20000000 /dev/zero | tr '\\0' x | fold -w 99; echo; echo last; exit 11"
+    flood = "seq 1 200000; head -c 20000000 /dev/zero | tr '\\0' x | fold -w 99; echo; echo last"
+    flood += "; exit 11"
     call = shop.run("flood", flood)
     shop.running("flood")
     assert shop.run("calm", "true").status == 0
