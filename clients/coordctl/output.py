@@ -199,6 +199,31 @@ def _inbox(result: Record, now: float) -> str:
     return _with_gap("\n".join(blocks), result)
 
 
+def _whoami(result: Record, now: float) -> str:
+    where = f", in {result['pane']}" if result.get("pane") else ", outside every pane"
+    proofs = {"claim": "only claimed: you may read and nothing else", "operator": "you are a person"}
+    proof = proofs.get(result["proof"], f"proven by {result['proof']}")
+    lines = [f"You are {bold(visible(result['id']))}{where}: {proof}."]
+    if result.get("doubt"):
+        lines.append(f"  but {visible(result['doubt'])}")
+    return "\n".join(lines)
+
+
+def _init(result: Record, now: float) -> str:
+    held = "now" if result["claimed"] else "still"
+    role = "a developer" if result["role"] == "developer" else bold(visible(result["id"]))
+    lines = [f"You are {held} {role}, in {result['pane']}, proven by {result['proof']}."]
+    owed = result.get("owed", ())
+    lines.append(f"You owe {len(owed)}:" if owed else "You owe nothing.")
+    for item in owed:
+        task = f" on {item['task']}" if item.get("task") else ""
+        lines.append(f"{bold(item['id'])}  {item['kind']}{task}, {ago(item['since'], now)}")
+        lines.append(f"    → {visible(item['settling'])}")
+    if owed:
+        lines.append("Read the texts: coordctl inbox")
+    return "\n".join(lines)
+
+
 def _why(result: Record, now: float) -> str:
     lines = [f"{bold(result['id'])}: {visible(result['sentence'])}"]
     if result.get("held"):
@@ -267,6 +292,8 @@ def _line_of(template: str) -> Callable[[Record, float], str]:
 
 _RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
     "inbox": _inbox,
+    "init": _init,
+    "whoami": _whoami,
     "why": _why,
     "status": _status,
     "up": _status,
