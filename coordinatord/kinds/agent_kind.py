@@ -47,7 +47,8 @@ class Status(
 class Barred(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="shape", tag="barred"
 ):
-    """A block of ``┃`` rows closed by ``╹▀▀▀``; its last row matches ``status``."""
+    """A block of ``┃`` rows closed by ``╹▀▀▀``; its last row matches ``status``, and at most ``below``
+    rows with text stand under it."""
 
     status: str
     below: int

@@ -110,14 +110,10 @@ def _status_row(shape: Status, rows: tuple[Row, ...], start: int) -> int | None:
 
 
 def _barred(shape: Barred, rows: tuple[Row, ...]) -> Found | None:
-    for lower in range(len(rows) - 1, -1, -1):
-        closing = re.match(r"( *)╹(▀{8,})", rows[lower].text)
-        if closing:
-            break
-        if len(rows) - 1 - lower >= shape.below:
-            return None
-    else:
+    found = _closing(shape, rows)
+    if found is None:
         return None
+    lower, closing = found
     bar, width = closing[1] + "┃", columns(closing[0])
     upper = lower
     while upper and rows[upper - 1].text.startswith(bar):
@@ -127,6 +123,20 @@ def _barred(shape: Barred, rows: tuple[Row, ...]) -> Found | None:
         return None
     below = tuple(row.text for row in rows[lower + 1 :])
     return Found(tuple(inside[:-1]), _nearest(rows[:upper]), below)
+
+
+def _closing(shape: Barred, rows: tuple[Row, ...]) -> tuple[int, re.Match[str]] | None:
+    """The last bar that closes a box. Blank rows below do not count: a start page stands in the
+    middle of a terminal of any height."""
+    written = 0
+    for at in range(len(rows) - 1, -1, -1):
+        closing = re.match(r"( *)╹(▀{8,})", rows[at].text)
+        if closing:
+            return at, closing
+        written += bool(rows[at].text)
+        if written > shape.below:
+            return None
+    return None
 
 
 def _within(row: Row, width: int) -> Row:

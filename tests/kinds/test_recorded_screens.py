@@ -218,6 +218,18 @@ def test_opencode_beside_a_side_bar(kinds: Mapping[str, AgentKind]) -> None:
     assert read_screen(kinds["opencode"], screen) == Composer("文字 hi")
 
 
+@pytest.mark.parametrize("blank", [0, 3, 12, 60])
+def test_opencode_start_page_in_a_terminal_of_any_height(
+    kinds: Mapping[str, AgentKind], blank: int
+) -> None:
+    """Its composer stands in the middle; the rest down to the last row is blank."""
+    *above, last = recorded("opencode-idle").splitlines()
+    screen = "\n".join([*above, *[""] * blank, last])
+    assert read_screen(kinds["opencode"], screen) == EXPECTED["opencode-idle"]
+    written = "\n".join([*above, *["text"] * 7, last])
+    assert read_screen(kinds["opencode"], written) == Unclear()
+
+
 def test_codex_composer_with_a_status_row_right_below_it(kinds: Mapping[str, AgentKind]) -> None:
     screen = "• OK\n› first row\n  second row\n  stub-1 · ~/proj"
     assert read_screen(kinds["codex"], screen) == Composer("first row\nsecond row")
