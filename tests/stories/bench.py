@@ -114,7 +114,7 @@ class Fake:
         assert receipt["sha256"] in [note["sha256"] for note in self.notes("submit")]
         return receipt
 
-    def quiet(self, seconds: float) -> None:
+    def wait_quietly(self, seconds: float) -> None:
         """Let time pass in which nothing may be typed."""
         typed = ("submit", "queued", "dialog_key", "lost_text", "swallowed", "empty_submit")
         before = self.notes(*typed)

@@ -28,7 +28,7 @@ def test_a_question_is_on_the_screen(stage: Stage) -> None:
     message = fake.send("please also run the linter")
     explained = fake.until_held(message, "blocked")
     assert "answer" in explained["sentence"]
-    fake.quiet(20 * SCALE)
+    fake.wait_quietly(20 * SCALE)
     assert len(holds(fake)) == 1
     fake.order("close_dialog")
     fake.until_submitted(message, 3 + 3)
@@ -45,7 +45,7 @@ def test_somebody_is_half_way_through_a_sentence(stage: Stage) -> None:
     explained = fake.until_held(message, "draft")
     assert "draft" in explained["sentence"]
     assert "25 characters" in explained["sentence"]
-    fake.quiet(30 * SCALE)
+    fake.wait_quietly(30 * SCALE)
     fake.order("work", s=2)
     person = Attached(stage, fake.pane, 100)
     person.type("oice")
@@ -93,7 +93,7 @@ def test_enter_is_lost_for_good(stage: Stage) -> None:
     behind = fake.send("and this")
     assert "not submitted" in fake.why(message)["sentence"]
     fake.until_held(behind, "draft")
-    fake.quiet(20 * SCALE)
+    fake.wait_quietly(20 * SCALE)
     assert [line["id"] for line in stage.journal() if line["kind"] == "alert"] == [attempt["id"]]
     assert fake.state(message)["kind"] == "in-hand"
     fake.order("swallow", n=0)
@@ -179,4 +179,4 @@ def test_empty_text_is_refused(stage: Stage, text: str) -> None:
     with pytest.raises(Failure) as refusal:
         fake.send(text)
     assert "empty" in str(refusal.value.__dict__)
-    fake.quiet(0.5)
+    fake.wait_quietly(0.5)

@@ -28,11 +28,11 @@ EVIDENCE_WITHIN_S: Final = 5.0
 FIRST_LOOK_S: Final = 0.6
 """Herdr presses Enter 300 ms after the text; a look before that proves nothing (agents.md §1.3, §1.4)."""
 
-ENTER_AFTER_S: Final = 1.0
-"""Before that the host's own Enter may still be on its way, and ours would be one too many."""
+ENTERS_AFTER_S: Final = (1.0, 3.0)
+"""Seconds after the text at which Enter may be repeated, and how often. Before the first the host's own
+is still on its way; the second leaves a slow start its time (OpenCode took 3 s for its first prompt)."""
 
 LOOK_EVERY_S: Final = 0.5
-ENTERS_ALLOWED: Final = 2
 
 _REPEATED: Final = {0: "", 1: "Enter repeated once", 2: "Enter repeated twice"}
 
@@ -74,7 +74,7 @@ class Follower:
             after = self._clock.awake() - begun
             if shown.stage is not None or after >= EVIDENCE_WITHIN_S:
                 break
-            if shown.stands and enters < ENTERS_ALLOWED and after >= ENTER_AFTER_S:
+            if shown.stands and enters < len(ENTERS_AFTER_S) and after >= ENTERS_AFTER_S[enters]:
                 enters += isinstance(await self._typist.press_enter(before.pane), Typed)
             await self._clock.sleep(LOOK_EVERY_S)
         await self._store(attempt, shown, enters)
