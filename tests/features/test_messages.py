@@ -32,9 +32,10 @@ async def inbox(house: House, pane: PaneId | None) -> list[str]:
 
 
 async def told_of(house: House, pane: PaneId, record: str) -> bool:
-    """Did a notice name it? Alerts about idle workers are dealt with: routine waits behind them."""
+    """Did a notice name it? Alerts about idle workers come between: they are dealt with meanwhile."""
     for alert in (await house.call(ListAttention())).items:
         await house.call(SeeAttention(alert=alert.id))
+    house.host.set_status(pane, "idle")
     return any(record in notice for notice in house.prompts(pane))
 
 
