@@ -19,6 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flags = dict(each.split("=", 1) for each in asked.set)
         if asked.terminal:
             flags["terminal"] = asked.terminal
+        if asked.restore:
+            return _restore(workspace, asked.restore)
         _run(workspace, flags, asked.socket)
     except (Refused, locate.Misplaced) as error:
         print(f"coordinatord: {error.message}", file=sys.stderr)
@@ -35,6 +37,16 @@ def _run(workspace: locate.Workspace, flags: dict[str, str], socket: str | None)
 
     start = app.Start(workspace=workspace, environ=dict(os.environ), flags=flags, socket=socket)
     anyio.run(app.run, start, backend_options=_loop())
+
+
+def _restore(workspace: locate.Workspace, backup: str) -> int:
+    import anyio  # noqa: PLC0415 - as above
+
+    from coordinatord.daemon import restoring  # noqa: PLC0415
+
+    restored = anyio.run(restoring.restore, workspace, backup)
+    sys.stdout.write(f"{restored}\n")
+    return 0
 
 
 def _loop() -> dict[str, bool]:
@@ -64,6 +76,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         type=_setting,
         help="a setting, stronger than variables and files",
+    )
+    parser.add_argument(
+        "--restore",
+        metavar="FILE",
+        help="fill an empty workspace from a backup, and end; no daemon may run",
     )
     parser.add_argument("--version", action="version", version=f"coordinatord {__version__}")
     return parser

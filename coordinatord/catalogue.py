@@ -22,6 +22,7 @@ from coordinatord.features.reports import requests as reports
 from coordinatord.features.tasks import requests as tasks
 from coordinatord.features.tool_runs import requests as tools
 from coordinatord.features.typing import requests as typing
+from coordinatord.features.upkeep import requests as upkeep
 from coordinatord.features.views import requests as views
 from coordinatord.wire.requests import Request, method_of
 
@@ -99,6 +100,11 @@ COMMANDS: Final[tuple[Command, ...]] = (
     Command("tool tail", tools.ReadOutput, ("run",)),
     Command("tool cancel", tools.CancelRun, ("run",)),
     Command("tool close", tools.CloseTool, ("label",)),
+    Command("archive", upkeep.ArchiveTask, ("task",)),
+    Command("prune", upkeep.Prune),
+    Command("backup", upkeep.BackUp, ("destination",)),
+    Command("export", upkeep.Export),
+    Command("doctor", upkeep.Examine),
     Command("config", daemon.ReadConfig),
     Command("down", daemon.StopDaemon),
     Command("discover", daemon.Discover),

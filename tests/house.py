@@ -23,6 +23,7 @@ from coordinatord.daemon.settings import Settings
 from coordinatord.features.delivery.table import ATTEMPTS
 from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.tool_runs.files import Place
+from coordinatord.features.upkeep.files import Premises
 from coordinatord.features.views.methods import Running
 from coordinatord.ids import PaneId, ProcessId
 from coordinatord.sockets.peer import Peer
@@ -168,6 +169,7 @@ async def living(
             host_socket=HOST_SOCKET,
             host_kind="embedded",
             in_repository=False,
+            premises=Premises(folder=folder),
             stop=lambda panes: None,
             tools=Place(runs=str(folder / "runs"), launcher=f"{folder}/w.run", python="python"),
         )

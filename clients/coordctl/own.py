@@ -19,6 +19,9 @@ RUNNERS: Final[dict[str, tuple[str, str]]] = {
     "pane attach": ("attach", "attach"),
     "demo": ("demonstration", "demo"),
     "handoff": ("handoff", "handoff"),
+    "backup": ("upkeep", "backup"),
+    "restore": ("upkeep", "restore"),
+    "export": ("upkeep", "export"),
     "wait": ("wait", "wait"),
     "tool run": ("tool", "run"),
     "tool tail": ("tool", "tail"),
@@ -36,6 +39,13 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
                 "help": "Where the panes live; auto takes a running Herdr, else the embedded host.",
             }
         },
+    },
+    "restore": {
+        "help": "Fill an empty workspace from a backup. Nobody sits anywhere afterwards.",
+        "fields": {
+            "backup": {"kind": "text", "required": True, "help": "The file that backup wrote."}
+        },
+        "positional": ("backup",),
     },
     "version": {"help": "Print the version.", "fields": {}},
     "completion": {
@@ -69,6 +79,7 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
 }
 
 FIELDS: Final[dict[str, dict[str, dict[str, Any] | None]]] = {
+    "export": {"after": None, "limit": None},
     "handoff": {
         "claim": {
             "kind": "text",

@@ -689,6 +689,54 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                                    'help': 'Name this call: repeating it with the same key '
                                            'does nothing twice.'}},
                 'positional': ('label',)},
+ 'archive': {'method': 'task.archive',
+             'mutates': True,
+             'help': 'Archive a task: nothing is owed on it any more, and its panes have no '
+                     'role. Nothing is stopped.',
+             'fields': {'task': {'kind': 'text',
+                                 'required': True,
+                                 'help': 'The task, such as t-1h6v5w0z.'},
+                        'acknowledge': {'kind': 'switch',
+                                        'help': 'End what is still owed on it, instead of '
+                                                'refusing.'},
+                        'key': {'kind': 'text',
+                                'help': 'Name this call: repeating it with the same key does '
+                                        'nothing twice.'}},
+             'positional': ('task',)},
+ 'prune': {'method': 'upkeep.prune',
+           'mutates': True,
+           'help': 'Remove archived tasks that are older, with their records. Living seats and '
+                   'debts are kept.',
+           'fields': {'older_than_s': {'kind': 'duration',
+                                       'required': True,
+                                       'help': 'Age since it was archived, for example 90d.'},
+                      'dry_run': {'kind': 'switch', 'help': 'Only say what would be removed.'},
+                      'key': {'kind': 'text',
+                              'help': 'Name this call: repeating it with the same key does '
+                                      'nothing twice.'}}},
+ 'backup': {'method': 'upkeep.backup',
+            'mutates': True,
+            'help': 'Write a copy of all records to a new file, while everything goes on, and '
+                    'read it again.',
+            'fields': {'destination': {'kind': 'text',
+                                       'help': 'A new file; in .coordinatord/backups if it is '
+                                               'not given.'},
+                       'key': {'kind': 'text',
+                               'help': 'Name this call: repeating it with the same key does '
+                                       'nothing twice.'}},
+            'positional': ('destination',)},
+ 'export': {'method': 'upkeep.export',
+            'mutates': False,
+            'help': 'Read all records, part by part, as they are stored.',
+            'fields': {}},
+ 'doctor': {'method': 'upkeep.doctor',
+            'mutates': True,
+            'help': 'Look whether everything is sound: store, records, debts, files, terminal '
+                    'host, seats, clock.',
+            'fields': {'fix': {'kind': 'switch', 'help': 'Repair what can be repaired safely.'},
+                       'key': {'kind': 'text',
+                               'help': 'Name this call: repeating it with the same key does '
+                                       'nothing twice.'}}},
  'config': {'method': 'config.read',
             'mutates': False,
             'help': 'Show each setting, its value, and the file, variable or flag that it came '

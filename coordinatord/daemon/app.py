@@ -34,6 +34,8 @@ from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.messages import table as messages
 from coordinatord.features.panes.run_host import name_host
 from coordinatord.features.tool_runs.files import Place
+from coordinatord.features.upkeep import table as upkeep
+from coordinatord.features.upkeep.files import Premises
 from coordinatord.features.views.methods import Running
 from coordinatord.ids import make
 from coordinatord.server.listener import serve
@@ -49,6 +51,7 @@ STOP_WITHIN_S: Final = 4.5
 """A stop ends within 5 seconds, whatever is in hand (case G-11)."""
 
 SWEEP_EVERY_S: Final = 60.0
+RETAIN_EVERY_S: Final = 3600.0
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -114,6 +117,7 @@ class Daemon:
         self._stopping = anyio.Event()
         self._silent = anyio.Event()
         self._with_panes = False
+        self._prune_at = 0.0
         self._log = structlog.get_logger()
 
     async def live(self) -> None:
@@ -182,6 +186,7 @@ class Daemon:
             host_kind=choice.kind,
             environ=self._handed_on,
             explained=self._explained,
+            premises=Premises(folder=Path(workspace.file("lock")).parent, socket=self.held.path),
             in_repository=os.path.exists(os.path.join(workspace.root, ".git")),
             stop=self._ask_to_stop,
             tools=self._tools(),
@@ -294,8 +299,20 @@ class Daemon:
                 await database.write(_expire)
             except Refused as error:
                 self._log.warning("sweep-failed", reason=error.reason)
+            await self._retain(parts)
             parts.typist.forget(frozenset(parts.sightings.panes))
             await self._clock.sleep(SWEEP_EVERY_S)
+
+    async def _retain(self, parts: Parts) -> None:
+        days = self._settings.retention_days
+        now = self._clock.awake()
+        if not days or now < self._prune_at:
+            return
+        self._prune_at = now + RETAIN_EVERY_S
+        try:
+            await parts.ground.database.write(upkeep.prune, days * 86400.0, False, parts.sources)
+        except Refused as error:
+            self._log.warning("retention-failed", reason=error.reason)
 
     async def _hear_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:

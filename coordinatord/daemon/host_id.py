@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from coordinatord import ids
-from coordinatord.folders import home_folder
 from coordinatord.errors import Refused
+from coordinatord.folders import home_folder
 
 _FILES: Final = ("/etc/machine-id", "/var/lib/dbus/machine-id")
 _KEY: Final = b"coordinatord host"

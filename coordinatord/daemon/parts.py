@@ -60,6 +60,7 @@ from coordinatord.features.tool_runs.table import ToolRunDebts
 from coordinatord.features.typing.methods import TypingMethods
 from coordinatord.features.typing.requests import PauseTyping, ResumeTyping, SendToPane
 from coordinatord.features.typing.run import Typist
+from coordinatord.features.upkeep.files import Premises
 from coordinatord.features.views import requests as view_requests
 from coordinatord.features.views.methods import Running, ViewMethods
 from coordinatord.features.views.records import Connection
@@ -95,6 +96,7 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     """What programs that we start are given."""
     explained: tuple[Explained, ...] = ()
     """Each setting and where it came from."""
+    premises: Premises = Premises(folder=Path(".coordinatord"))
     letters: Path
     """Folder for texts that are too long to be typed."""
     environment: Environment
@@ -203,6 +205,7 @@ class Parts:
             Route(Hello, self._hello),
             frame.answering(pane_requests.WhoAmI, panes.whoami),
             *parts_records.routes(self, frame),
+            *parts_records.upkeep(self, frame),
             frame.asking(pane_requests.ListPanes, pane.list),
             frame.asking(pane_requests.ReadPane, pane.read),
             frame.acting(pane_requests.ClosePane, pane.close),

@@ -20,6 +20,8 @@ from coordinatord.features.reports.run_observe import PublicationMethods
 from coordinatord.features.tasks import methods as tasks
 from coordinatord.features.tasks import requests as task_requests
 from coordinatord.features.tasks.run_bind import BindMethods, bind
+from coordinatord.features.upkeep import requests as upkeep_requests
+from coordinatord.features.upkeep.methods import UpkeepMethods
 from coordinatord.ids import TaskId
 from coordinatord.server.dispatch import Route
 from coordinatord.store.database import View
@@ -57,6 +59,21 @@ def routes(parts: Parts, frame: Frame) -> list[Route]:
         frame.writing(brief_requests.RequestBrief, brief.request),
         frame.writing(brief_requests.AdoptBrief, brief.adopt),
         frame.writing(brief_requests.RecordDecision, briefs.decide),
+    ]
+
+
+def upkeep(parts: Parts, frame: Frame) -> list[Route]:
+    """Archive, retention, backup, export, doctor."""
+    ground = parts.ground
+    methods = UpkeepMethods(
+        ground.database, parts.lookout, parts.sources, ground.premises, ground.clock.wall
+    )
+    return [
+        frame.writing(upkeep_requests.ArchiveTask, methods.archive),
+        frame.writing(upkeep_requests.Prune, methods.prune),
+        frame.reading(upkeep_requests.Export, methods.export),
+        frame.acting(upkeep_requests.BackUp, methods.back_up),
+        frame.asking(upkeep_requests.Examine, methods.examine),
     ]
 
 

@@ -96,6 +96,15 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["debug", "info", "warning", "error"],
         Meta(description="Least severity that is written to the log."),
     ] = "info"
+    retention_days: Annotated[
+        int,
+        Meta(
+            ge=0,
+            le=3650,
+            description="Archived tasks are removed after that; 0 keeps them for ever.",
+            extra={"unit": "days"},
+        ),
+    ] = 0
     delivery: Delivery = Delivery()
     typing: Typing = Typing()
     panehost: PaneHost = PaneHost()

@@ -39,10 +39,10 @@ class Handoff(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     candidate: str
     next_action: Line
-    files: Annotated[list[Line], Meta(max_length=200)] = []
-    checks: Annotated[list[Check], Meta(max_length=50)] = []
-    artifacts: Annotated[list[Line], Meta(max_length=30)] = []
-    unresolved: Annotated[list[Line], Meta(max_length=50)] = []
+    files: Annotated[tuple[Line, ...], Meta(max_length=200)] = ()
+    checks: Annotated[tuple[Check, ...], Meta(max_length=50)] = ()
+    artifacts: Annotated[tuple[Line, ...], Meta(max_length=30)] = ()
+    unresolved: Annotated[tuple[Line, ...], Meta(max_length=50)] = ()
     review: ReviewState = "none"
     pull_request: Annotated[str, Meta(max_length=400)] | None = None
     run: Annotated[str, Meta(min_length=1, max_length=200)] | None = None

@@ -53,10 +53,16 @@ class FileHandoff(Mutation[Report], frozen=True, kw_only=True, tag="handoff.file
     candidate: Candidate
     next_action: Annotated[Line, Meta(description="What should happen next.")]
     text: Annotated[str, Meta(description="The report in words.")] | None = None
-    files: Annotated[list[Line], Meta(max_length=200, description="Files that matter.")] = []
-    checks: Annotated[list[Check], Meta(max_length=50, description="Commands that were run.")] = []
-    artifacts: Annotated[list[Line], Meta(max_length=30, description="What was produced.")] = []
-    unresolved: Annotated[list[Line], Meta(max_length=50, description="What is undecided.")] = []
+    files: Annotated[tuple[Line, ...], Meta(max_length=200, description="Files that matter.")] = ()
+    checks: Annotated[
+        tuple[Check, ...], Meta(max_length=50, description="Commands that were run.")
+    ] = ()
+    artifacts: Annotated[
+        tuple[Line, ...], Meta(max_length=30, description="What was produced.")
+    ] = ()
+    unresolved: Annotated[
+        tuple[Line, ...], Meta(max_length=50, description="What is undecided.")
+    ] = ()
     review: Annotated[ReviewState, Meta(description="Whether somebody reviewed it.")] = "none"
     pull_request: Annotated[_Word, Meta(description="Its pull request.")] | None = None
     run: _Run | None = None

@@ -7,9 +7,9 @@ from coordinatord.features.panes.methods import occupant_in
 from coordinatord.features.panes.records import Caller
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.tasks import table
-from coordinatord.features.tasks.run_bind import seat_worker
 from coordinatord.features.tasks.records import LaunchSpecification, Task
 from coordinatord.features.tasks.requests import ListTasks, NewTask
+from coordinatord.features.tasks.run_bind import seat_worker
 from coordinatord.ids import PaneId
 from coordinatord.prose import accept
 from coordinatord.store.database import Transaction, View

@@ -192,8 +192,8 @@ async def test_a_handoff_is_bounded_and_its_run_is_never_relabelled(tmp_path: Pa
             outcome="completed",
             candidate="v1",
             next_action="verify it",
-            checks=[Check(command="make test", exit=0)],
-            files=["a.py"],
+            checks=(Check(command="make test", exit=0),),
+            files=("a.py",),
             run="run-1",
         )
         filed = await house.call(handoff, worker)

@@ -1,0 +1,147 @@
+"""Files of the workspace: modes, what a killed program left behind, where backups go. Runs in a thread."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from coordinatord.errors import Refused
+from coordinatord.features.upkeep.findings import good
+from coordinatord.features.upkeep.records import Finding
+from coordinatord.store import journal
+from coordinatord.store.connection import open_untouching
+from coordinatord.store.copying import copy_to
+from coordinatord.store.transaction import View
+
+BUSY_MS: Final = 8000
+_REMAINS: Final = ("coordinator.db.new", "coordinator.db.new-wal", "coordinator.db.new-shm")
+
+
+class Premises(msgspec.Struct, frozen=True, kw_only=True):
+    """Where this workspace's files are."""
+
+    folder: Path
+    socket: Path | None = None
+
+    @property
+    def database(self) -> Path:
+        """The one database."""
+        return self.folder / "coordinator.db"
+
+    @property
+    def backups(self) -> Path:
+        """Where backups go that are given no name."""
+        return self.folder / "backups"
+
+
+def back_up(premises: Premises, destination: str | None, now: float) -> Path:
+    """Write a backup; where it is.
+
+    Raises:
+        Refused: ``bad-params`` for a place that is not to be written, or what `copy_to` raises.
+    """
+    target = _default(premises, now) if destination is None else _accepted(premises, destination)
+    copy_to(premises.database, target, BUSY_MS)
+    return target
+
+
+def contents(path: Path) -> tuple[int, int]:
+    """What a backup holds, as it is read from it: the last line of the journal, and how many tasks."""
+    connection = open_untouching(path, BUSY_MS)
+    try:
+        view = View(connection)
+        row = view.row("SELECT count(*) FROM tasks")
+        return journal.last_seq(view), int(row[0]) if row else 0
+    finally:
+        connection.close()
+
+
+def _default(premises: Premises, now: float) -> Path:
+    premises.backups.mkdir(mode=0o700, exist_ok=True)
+    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
+    for number in range(1000):
+        target = premises.backups / f"coordinator-{stamp}{f'-{number}' if number else ''}.db"
+        if not target.exists():
+            return target
+    raise Refused("store-failed", f"{premises.backups} is full of backups of this second.")
+
+
+def _accepted(premises: Premises, destination: str) -> Path:
+    target = Path(destination)
+    if not target.is_absolute():
+        raise Refused("bad-params", f"{destination!r:.200} is not an absolute path.")
+    try:
+        folder = target.parent.resolve(strict=True)
+    except OSError:
+        raise Refused(
+            "bad-params", f"The folder of {destination!r:.200} is not there.", "Make it first."
+        ) from None
+    own = premises.folder.resolve()
+    if own in (folder, *folder.parents) and folder != premises.backups.resolve():
+        raise Refused(
+            "bad-params",
+            f"{destination!r:.200} lies among the workspace's own files.",
+            "Name a place outside .coordinatord.",
+        )
+    return folder / target.name
+
+
+def modes(premises: Premises, *, fix: bool) -> list[Finding]:
+    """Are folder, database and socket for their owner only?"""
+    names = ["coordinator.db", "coordinator.db-wal", "coordinator.db-shm", "daemon.log"]
+    wanted = [(premises.folder, 0o077), *((premises.folder / name, 0o077) for name in names)]
+    if premises.socket is not None:
+        wanted += [(premises.socket.parent, 0o077), (premises.socket, 0o077)]
+    found = [finding for path, mask in wanted if (finding := _mode(path, mask, fix))]
+    return found or [good("file-modes")]
+
+
+def _mode(path: Path, forbidden: int, fix: bool) -> Finding | None:
+    try:
+        status = path.lstat()
+    except FileNotFoundError:
+        return None
+    foreign = status.st_uid != os.geteuid()
+    if not foreign and not stat.S_IMODE(status.st_mode) & forbidden:
+        return None
+    mendable = not foreign and not stat.S_ISLNK(status.st_mode)
+    if fix and mendable:
+        path.chmod(stat.S_IMODE(status.st_mode) & ~forbidden)
+    return Finding(
+        id="file-modes",
+        level="fixed" if fix and mendable else "bad",
+        subject=str(path),
+        reason="foreign" if foreign else "open-to-others",
+        remedy=""
+        if fix and mendable
+        else "coordctl doctor --fix"
+        if mendable
+        else "look who made it",
+        fixable=mendable,
+    )
+
+
+def leftovers(premises: Premises, *, fix: bool) -> list[Finding]:
+    """What a program that was killed left behind, and nobody needs."""
+    remains = [premises.folder / name for name in _REMAINS]
+    remains += premises.backups.glob("*.partial")
+    found = [_leftover(path, fix) for path in remains if path.is_file() and not path.is_symlink()]
+    return found or [good("leftovers")]
+
+
+def _leftover(path: Path, fix: bool) -> Finding:
+    if fix:
+        path.unlink(missing_ok=True)
+    return Finding(
+        id="leftovers",
+        level="fixed" if fix else "bad",
+        subject=str(path),
+        reason="half-made",
+        remedy="" if fix else "coordctl doctor --fix",
+        fixable=True,
+    )
