@@ -1,7 +1,7 @@
-"""What ``coordctl tool run x -- true`` costs on a pane that is used again, and where the time goes.
+"""What ``coordctl tool run x -- true`` costs on a pane that is used again, and where time goes.
 
-Run ``python benchmarks/tool_run.py [--json] [--runs N]``: a daemon, the embedded host and a shell of
-their own in a temporary workspace. The whole is what a caller in a pane waits for, start of Python
+Run ``python benchmarks/tool_run.py [--json] [--runs N]``: a daemon, the embedded host and a shell
+of their own in a temporary workspace. The whole is what a caller in a pane waits for, start of Python
 included; the steps between are the times that the run's record keeps.
 """
 

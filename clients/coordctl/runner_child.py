@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import os
@@ -50,10 +51,8 @@ class Child:
     def signal(self, number: int) -> None:
         """Send a signal to what is in front and to the command itself."""
         groups = {self.pid}
-        try:
+        with contextlib.suppress(OSError):  # its terminal may be closed
             groups.add(os.tcgetpgrp(self.master))
-        except OSError:
-            pass  # its terminal is closed
         for group in groups:
             try:
                 if group > 1:

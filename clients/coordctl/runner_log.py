@@ -7,6 +7,7 @@ stay; at the end they are joined. The daemon reads it meanwhile
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 TYPE_CHECKING = False
@@ -46,10 +47,8 @@ class Log:
         os.close(self._file)
         self._file = None
         if self._number:
-            try:
+            with contextlib.suppress(OSError):  # else the pieces stay where they are
                 self._join()
-            except OSError:
-                pass  # the pieces stay where they are
 
     def _put(self, raw: bytes) -> None:
         while raw and self._file is not None:
@@ -85,10 +84,8 @@ class Log:
 
     def _remove(self, number: int) -> None:
         if number > 0:
-            try:
+            with contextlib.suppress(OSError):  # gone already
                 os.unlink(self._name(number))
-            except OSError:
-                pass  # gone already
 
     def _open(self, path: str) -> int | None:
         try:

@@ -151,7 +151,7 @@ def test_every_example_parses(words: str) -> None:
 
 def test_what_is_parsed_is_what_the_request_takes() -> None:
     """A request of each command can be made from its required fields."""
-    values = {"text": "t", "choice": None, "integer": 1, "duration": 1.0}
+    values = {"text": "t", "choice": None, "integer": 1, "duration": 1.0, "list": ["t"]}
     for command in catalogue.COMMANDS:
         spec = table.COMMANDS[command.words]
         given = {

@@ -113,7 +113,7 @@ def last(log: str, count: int) -> tuple[bytes, bool]:
         raw = _end(f"{log}.{number}", count)
         kept.insert(0, raw)
         count -= len(raw)
-        if count <= 0 or number != 1 and number - 1 not in numbers:
+        if count <= 0 or (number != 1 and number - 1 not in numbers):
             return b"".join(kept), True
     raw = _end(log, count + 1)
     more = len(raw) > count

@@ -177,10 +177,10 @@ class Placer:
         """A pane as it is now, wherever it moved."""
         moved = self._with_terminal(terminal)
         seen = await self._lookout.look(moved.pane if moved else pane)
-        if isinstance(seen, Gone) or isinstance(seen, Sighting) and seen.terminal_id != terminal:
-            raise PaneMissing(pane)
         if isinstance(seen, Unseen):
             raise Unreachable(self._lookout.sightings.trouble or "it was asked about a pane")
+        if isinstance(seen, Gone) or seen.terminal_id != terminal:
+            raise PaneMissing(pane)
         return seen
 
     def _with_terminal(self, terminal: str) -> Sighting | None:
