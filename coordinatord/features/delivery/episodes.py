@@ -114,9 +114,7 @@ def passing(items: Iterable[Obligation], told: Mapping[str, Told]) -> tuple[Obli
     """What may pass an outstanding episode: decisions that nobody was told yet, and texts that somebody
     wants typed as they are."""
     return tuple(
-        item
-        for item in items
-        if (item.weight == "decision" or item.alone) and item.id not in told
+        item for item in items if (item.weight == "decision" or item.alone) and item.id not in told
     )
 
 

@@ -165,10 +165,12 @@ class Initiated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pass(msgspec.Struct, frozen=True, kw_only=True):
-    """What one explicit pass found: attempts begun and the seats that are held."""
+    """What one explicit pass found: attempts begun and the seats that are held. ``deferred``: seats whose
+    delivery was not over when the pass's time was."""
 
     attempts: list[AttemptId]
     held: list[HoldRecord]
+    deferred: list[SeatId] = []
 
 
 class Wanted(msgspec.Struct, frozen=True):

@@ -37,6 +37,9 @@ LINES_AT_ONCE: Final = 500
 TELLING: Final = frozenset({"question", "message", "report", "verification", "seat", "review"})
 """Journal kinds of commands that tell their recipient by themselves (coordination.md §3.2)."""
 
+PASS_WITHIN_S: Final = 20.0
+"""How long an explicit pass waits for what it began (coordination.md §3.1)."""
+
 STOP_WITHIN_S: Final = 5.0
 """How long a stop waits for the attempts in hand to reach an outcome (case G-11)."""
 
@@ -116,33 +119,58 @@ class Pump:
                 await finished.wait()
 
     async def tell(self, only: frozenset[SeatId] | None, forced: bool) -> Pass:
-        """One explicit pass over these seats (None: all), waiting for the attempts it begins."""
-        owing = await self._database.read(self._read)
-        chosen = [
-            self._recipient(owing, seat, forced)
-            for seat in owing.groups
-            if only is None or seat in only
-        ]
+        """One explicit pass over these seats (None: all), waiting for the attempts it begins.
+
+        Whoever asked may go away meanwhile: what was begun is carried to its end all the same. Who is
+        not through when the pass's time is over is deferred, and has its turn as always.
+        """
         kept: dict[SeatId, Kept] = {}
-
-        async def deliver(recipient: Recipient) -> None:
-            kept[recipient.seat] = await self._deliver(owing.seats[recipient.seat], forced)
-
-        async with anyio.create_task_group() as group:
-            for recipient in chosen:
-                match pacing.decide(recipient, self._clock.wall()):
-                    case Due():
-                        group.start_soon(deliver, recipient)
-                    case Waiting(seat=seat, held=held):
-                        kept[seat] = held
-                    case _:
-                        pass
+        begun = await self._begin_chosen(only, forced, kept)
+        with anyio.move_on_after(PASS_WITHIN_S):
+            for finished in begun.values():
+                await finished.wait()
         await self._remember_holds(
             {s: (k.reason, k.detail) for s, k in kept.items() if isinstance(k, Held)}
         )
-        return self._passed(kept)
+        return self._passed(kept, [seat for seat in begun if seat not in kept])
 
-    def _passed(self, kept: Mapping[SeatId, Kept]) -> Pass:
+    async def _begin_chosen(
+        self, only: frozenset[SeatId] | None, forced: bool, kept: dict[SeatId, Kept]
+    ) -> dict[SeatId, anyio.Event]:
+        """Begin what is due; ``kept`` gets what came of it, and the holds at once."""
+        owing = await self._database.read(self._read)
+        begun: dict[SeatId, anyio.Event] = {}
+        for seat in owing.groups:
+            if only is not None and seat not in only:
+                continue
+            match pacing.decide(self._recipient(owing, seat, forced), self._clock.wall()):
+                case Due():
+                    begun[seat] = anyio.Event()
+                    if self._group is None or self._stopping:
+                        continue  # deferred: this daemon begins nothing any more
+                    recipient = owing.seats[seat]
+                    self._group.start_soon(self._deliver_next, recipient, forced, kept, begun[seat])
+                case Waiting(held=held):
+                    kept[seat] = held
+                case _:
+                    pass
+        if self._group is None or self._stopping:
+            for event in begun.values():
+                event.set()
+        return begun
+
+    async def _deliver_next(
+        self, seat: Seat, forced: bool, kept: dict[SeatId, Kept], finished: anyio.Event
+    ) -> None:
+        """A delivery that was asked for, after the one that may be under way."""
+        try:
+            while (before := self._under_way.get(seat.id)) is not None:
+                await before.wait()
+            kept[seat.id] = await self._deliver(seat, forced)
+        finally:
+            finished.set()
+
+    def _passed(self, kept: Mapping[SeatId, Kept], deferred: list[SeatId]) -> Pass:
         now = self._clock.wall()
         return Pass(
             attempts=[AttemptId(each) for each in kept.values() if isinstance(each, str)],
@@ -151,6 +179,7 @@ class Pump:
                 for seat, each in kept.items()
                 if isinstance(each, Held)
             ],
+            deferred=deferred,
         )
 
     async def _pass_on_command(self) -> float:
@@ -159,7 +188,11 @@ class Pump:
         if lines:
             self._read_to = lines[-1].seq
             fresh = {line.seat for line in lines if line.seat and line.kind in TELLING}
-            await self.tell(frozenset(SeatId(seat) for seat in fresh), forced=False)
+            chosen, kept = frozenset(SeatId(seat) for seat in fresh), dict[SeatId, Kept]()
+            await self._begin_chosen(chosen, False, kept)
+            await self._remember_holds(
+                {s: (k.reason, k.detail) for s, k in kept.items() if isinstance(k, Held)}
+            )
         return self._backstop_s
 
     async def _pass(self) -> float:
