@@ -196,6 +196,9 @@ def _inbox(result: Record, now: float) -> str:
         blocks += [f"    {line}" for line in body.split("\n") if body]
         if item.get("settling"):
             blocks.append(f"    → {visible(item['settling'])}")
+    if result.get("receipt"):
+        blocks.append("You are told of new routine things again once you say that you read these:")
+        blocks.append(f"    → wake consume {result['receipt']}")
     return _with_gap("\n".join(blocks), result)
 
 

@@ -11,7 +11,7 @@ from coordinatord.features.delivery.requests import ConsumeWake, InitSeat, Notic
 from coordinatord.features.messages.requests import AckMessage, SendMessage
 from coordinatord.features.questions.requests import AskQuestion
 from coordinatord.features.tasks.requests import NewTask
-from coordinatord.features.views.requests import ExplainRecord
+from coordinatord.features.views.requests import ExplainRecord, ReadInbox
 from coordinatord.ids import PaneId
 from tests.house import House, living
 
@@ -56,6 +56,7 @@ async def test_a_receipt_lets_what_waited_be_told_and_can_be_given_twice(tmp_pat
         boss, _, _, first = await woken(house)
         late = await house.call(SendMessage(to="coordinator", text="m"))
         shown = await house.call(ShowWake(), boss)
+        assert (await house.call(ReadInbox(), boss)).receipt == shown.boundary
         assert (shown.included, shown.waiting) == ((f"message:{first}",), 1)
         episode = await house.call(ConsumeWake(boundary=shown.boundary), boss)
         assert episode.state.__struct_config__.tag == "consumed"

@@ -87,6 +87,16 @@ def begin(
     )
 
 
+def receipt(view: View, name: SeatId, items: Iterable[Obligation]) -> str | None:
+    """The receipt that lets go what waits behind the seat's outstanding episode; None: nothing waits."""
+    seat = seat_or_none(view, name)
+    if seat is None:
+        return None
+    waiting = behind(view, seat, items, told_to(view, name, seat.binding))
+    episode = latest(view, name) if waiting else None
+    return episodes.boundary(episode) if episode else None
+
+
 class WakeMethods:
     """Routes of wake episodes."""
 

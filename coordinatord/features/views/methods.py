@@ -10,7 +10,7 @@ import msgspec
 from coordinatord import ids
 from coordinatord.errors import Refused
 from coordinatord.features.briefs import table as briefs
-from coordinatord.features.delivery import pacing
+from coordinatord.features.delivery import pacing, run_wake
 from coordinatord.features.delivery import table as delivery
 from coordinatord.features.delivery.records import Attempt, Told
 from coordinatord.features.messages.table import MESSAGES
@@ -104,6 +104,7 @@ class ViewMethods:
             items=items,
             incomplete=bool(owed.unreadable),
             unreadable=owed.unreadable,
+            receipt=run_wake.receipt(view, seat, owed.items),
         )
 
     def show(self, view: View, caller: Caller, request: ShowRecord) -> AnyRecord:

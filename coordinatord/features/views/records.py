@@ -33,6 +33,9 @@ class Inbox(msgspec.Struct, frozen=True, kw_only=True):
     incomplete: bool = False
     unreadable: list[str] = []
     """Records that could not be read: something may be owed on them too."""
+    receipt: str | None = None
+    """The coordinator's receipt for what it was last woken for, while other routine debts wait behind
+    that: ``coordctl wake consume RECEIPT`` lets them be told."""
 
 
 class Why(msgspec.Struct, frozen=True, kw_only=True):
