@@ -68,7 +68,7 @@ def _kill(stage: Stage) -> None:
 def _asked_are_stored(stage: Stage, worker: Actor) -> None:
     """What the worker's own calls were told is stored: its failed calls are the only ones missing."""
     failed = [note for note in worker.notes("failed") if note["words"][:1] == ["ask"]]
-    asked = [note for note in worker.notes("call") if note["words"][:1] == ["ask"]]
+    asked = [note for note in worker.notes("obeyed") if note["do"] == "ask"]
     stored = {line["id"] for line in stage.journal() if line["kind"] == "question"}
     assert len(stored) >= len(asked) - len(failed)
 
