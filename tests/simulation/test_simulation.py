@@ -44,8 +44,9 @@ def test_a_machine_that_repeats_what_is_uncertain_is_found_out(
         return "pending" if state == "uncertain" else state
 
     monkeypatch.setattr(pacing, "classify", forgetful)
-    with pytest.raises(Violated, match="told twice"):
+    with pytest.raises((Violated, BaseExceptionGroup)) as found:
         run_all(60)
+    assert "told twice" in str(_innermost(found.value))
 
 
 def test_a_pump_that_types_without_a_look_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
