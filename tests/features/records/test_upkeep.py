@@ -105,7 +105,7 @@ async def test_the_doctor_finds_and_mends_an_index_that_disagrees(tmp_path: Path
 
 async def test_the_doctor_names_what_needs_a_person(tmp_path: Path) -> None:
     async with living(tmp_path) as house:
-        boss, worker, task = await staffed(house, boss_status="working")
+        _, worker, task = await staffed(house, boss_status="working")
         question = await ask(house, task, worker)
         await house.database.write(
             lambda tx: tx.run("UPDATE questions SET body = x'00' WHERE id = ?", question)
@@ -237,19 +237,23 @@ async def test_a_restored_workspace_has_all_records_and_nobody_sits_in_it(tmp_pa
         assert [each.id for each in tasks.items] == [task]
 
 
+def damage(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[20_000:30_000] = b"\xff" * 10_000
+    path.write_bytes(content)
+
+
 async def test_a_damaged_backup_is_not_restored(tmp_path: Path) -> None:
     workspace = await anyio.to_thread.run_sync(made_workspace, tmp_path)
     async with await open_database(tmp_path / "coordinator.db") as database:
         await database.write(lambda tx: [tx.journal("x", "y" * 400) for _ in range(200)])
     backup = Path(f"{tmp_path}.db")
     await anyio.to_thread.run_sync(files.back_up, Premises(folder=tmp_path), str(backup), 0.0)
-    content = bytearray(backup.read_bytes())
-    content[20_000:30_000] = b"\xff" * 10_000
-    backup.write_bytes(content)
+    await anyio.to_thread.run_sync(damage, backup)
     with pytest.raises(Refused) as refusal:
         await restoring.restore(workspace, str(backup))
     assert refusal.value.reason == "store-corrupt"
-    assert not Path(workspace.file("coordinator.db")).exists()
+    assert not await anyio.Path(workspace.file("coordinator.db")).exists()
 
 
 async def test_the_records_of_every_kind_have_an_id_that_can_be_exported(tmp_path: Path) -> None:
