@@ -11,7 +11,7 @@ import random
 import shutil
 import signal
 import sys
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -40,7 +40,7 @@ from coordinatord.features.views.methods import Running
 from coordinatord.ids import make
 from coordinatord.server.listener import serve
 from coordinatord.store import keys
-from coordinatord.store.database import Database, Transaction
+from coordinatord.store.database import PASSING, Database, Transaction
 from coordinatord.terminals.choice import Choice
 from coordinatord.terminals.herdr.backend import HerdrTerminal
 
@@ -205,6 +205,21 @@ class Daemon:
             published=workspace.file("socket"),
         )
 
+    async def _keep_running(
+        self, run: Callable[..., Awaitable[None]], *, task_status: TaskStatus[None]
+    ) -> None:
+        """Run a part; begin it anew where the store took nothing for a while. All of them re-read it."""
+        begun = _Begun(task_status)
+        while True:
+            try:
+                await run(task_status=begun)
+                return
+            except (Refused, BaseExceptionGroup) as error:
+                if not _only_the_store(error):
+                    raise
+                self._log.warning("store-passing", part=run.__qualname__)
+            await self._clock.sleep(1.0)
+
     def _ask_to_stop(self, with_panes: bool) -> None:
         self._with_panes = self._with_panes or with_panes
         self._stopping.set()
@@ -212,12 +227,12 @@ class Daemon:
     async def _serve(self, parts: Parts, choice: Choice) -> None:
         async with anyio.create_task_group() as group:
             group.start_soon(self._hear_signals)
-            await group.start(parts.watches.run)
-            await group.start(parts.intake.run)
-            await group.start(parts.pump.run)
-            await group.start(parts.settler.run)
-            await group.start(parts.attendant.run)
-            await group.start(parts.tool_runs.run)
+            await group.start(self._keep_running, parts.watches.run)
+            await group.start(self._keep_running, parts.intake.run)
+            await group.start(self._keep_running, parts.pump.run)
+            await group.start(self._keep_running, parts.settler.run)
+            await group.start(self._keep_running, parts.attendant.run)
+            await group.start(self._keep_running, parts.tool_runs.run)
             group.start_soon(self._greet, parts)
             if choice.kind == "embedded":
                 group.start_soon(self._keep_host, parts)
@@ -344,6 +359,27 @@ def _either(group: anyio.abc.TaskGroup, first: anyio.Event, second: anyio.Event)
     group.start_soon(pass_on, first)
     group.start_soon(pass_on, second)
     return both
+
+
+class _Begun:
+    """A task status that may be told twice: a part that begins anew has started already."""
+
+    def __init__(self, status: TaskStatus[None]) -> None:
+        self._status = status
+        self._told = False
+
+    def started(self, value: None = None) -> None:
+        """The part runs."""
+        if not self._told:
+            self._told = True
+            self._status.started()
+
+
+def _only_the_store(error: BaseException) -> bool:
+    """Is it nothing but a store that takes nothing now?"""
+    if isinstance(error, BaseExceptionGroup):
+        return all(map(_only_the_store, error.exceptions))
+    return isinstance(error, Refused) and error.reason in PASSING
 
 
 def _environment(pid: int | None) -> Mapping[str, str]:

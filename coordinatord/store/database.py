@@ -34,6 +34,12 @@ BUSY_SECONDS: Final = 8.0
 _READERS: Final = 2
 
 
+PASSING: Final = frozenset({"store-busy", "store-full", "store-failed"})
+"""Reasons for which the store takes nothing now and may later."""
+
+_AGAIN_AFTER_S: Final = 1.0
+
+
 class Database:
     """The database of a workspace, open. It belongs to the event loop that opened it."""
 
@@ -46,6 +52,7 @@ class Database:
         self._readers = readers
         self._busy_seconds = busy_seconds
         self._closing = False
+        self._hurried = False
 
     @classmethod
     async def open(
@@ -108,6 +115,26 @@ class Database:
             await call.done.wait()
         result: T = call.outcome()
         return result
+
+    async def insist(
+        self, fn: Callable[Concatenate[Transaction, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Like `write`, for what has happened already and has to be known: tried until it is written.
+
+        Raises:
+            Refused: trying again does not help, or there is no time for it (`hurry`).
+        """
+        while True:
+            try:
+                return await self.write(fn, *args, **kwargs)
+            except Refused as error:
+                if error.reason not in PASSING or self._hurried:
+                    raise
+            await anyio.sleep(_AGAIN_AFTER_S)
+
+    def hurry(self) -> None:
+        """The daemon ends: nobody insists any more."""
+        self._hurried = True
 
     async def read(
         self, fn: Callable[Concatenate[View, P], T], *args: P.args, **kwargs: P.kwargs

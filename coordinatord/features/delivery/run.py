@@ -6,7 +6,8 @@ event is needed. A recipient whose host call hangs delays only itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final, TypeAlias
 
 import anyio
@@ -14,6 +15,7 @@ import anyio.abc
 import msgspec
 
 from coordinatord.clock import Clock
+from coordinatord.errors import Refused
 from coordinatord.features.delivery import pacing, run_wake, table
 from coordinatord.features.delivery.pacing import Due, Recipient, Waiting
 from coordinatord.features.delivery.records import Hold, HoldRecord, Pass, Told
@@ -30,7 +32,7 @@ from coordinatord.features.typing.records import Held
 from coordinatord.ids import AttemptId, SeatId
 from coordinatord.store import journal
 from coordinatord.store.changes import Changes
-from coordinatord.store.database import Database, Transaction, View
+from coordinatord.store.database import PASSING, Database, Transaction, View
 from coordinatord.terminals.port import Sighting
 
 LINES_AT_ONCE: Final = 500
@@ -39,6 +41,9 @@ TELLING: Final = frozenset({"question", "message", "report", "verification", "se
 
 PASS_WITHIN_S: Final = 20.0
 """How long an explicit pass waits for what it began (coordination.md §3.1)."""
+
+STORE_PAUSE_S: Final = 1.0
+"""Pause while the store is held by somebody or the disk is full."""
 
 STOP_WITHIN_S: Final = 5.0
 """How long a stop waits for the attempts in hand to reach an outcome (case G-11)."""
@@ -105,11 +110,16 @@ class Pump:
             self._read_to = await self._database.read(journal.last_seq)
             while not self._stopping:
                 stored, seen = self._database.changes.count, self._sightings.changes.count
-                if self._switch.on:
-                    pause = await self._pass()
-                else:
-                    pause = await self._pass_on_command()
-                await self._wait(stored, seen, pause)
+                await self._wait(stored, seen, await self._pass_if_possible())
+
+    async def _pass_if_possible(self) -> float:
+        """One pass; seconds until the next. A store that takes nothing now only delays it."""
+        try:
+            return await (self._pass() if self._switch.on else self._pass_on_command())
+        except Refused as error:
+            if error.reason not in PASSING:
+                raise
+            return STORE_PAUSE_S
 
     async def stop(self) -> None:
         """Begin nothing new and wait, bounded, until every attempt in hand has its outcome."""
@@ -117,6 +127,7 @@ class Pump:
         with anyio.move_on_after(STOP_WITHIN_S):
             for finished in list(self._under_way.values()):
                 await finished.wait()
+        self._database.hurry()
 
     async def tell(self, only: frozenset[SeatId] | None, forced: bool) -> Pass:
         """One explicit pass over these seats (None: all), waiting for the attempts it begins.
@@ -289,13 +300,18 @@ class Pump:
     async def _deliver_and_note(self, seat: Seat) -> None:
         kept = await self._deliver(seat, False)
         if isinstance(kept, Held):
-            await self._remember_holds({seat.id: (kept.reason, kept.detail)})
+            with suppress_passing():  # the next pass finds the same hold again
+                await self._remember_holds({seat.id: (kept.reason, kept.detail)})
 
     async def _deliver(self, seat: Seat, forced: bool) -> Kept:
         """One delivery; nobody else delivers to this seat meanwhile."""
         finished = self._under_way.setdefault(seat.id, anyio.Event())
         try:
             kept = await self._deliverer.deliver(seat.id, forced)
+        except Refused as error:
+            if error.reason not in PASSING:
+                raise
+            kept = None  # nothing was claimed, so nothing was typed; it is as due as before
         finally:
             if self._under_way.get(seat.id) is finished:
                 del self._under_way[seat.id]
@@ -331,6 +347,16 @@ class Pump:
         free = [seat for seat in free if seat not in waiting]
         if news or free:
             await self._database.write(_store_holds, news, free)
+
+
+@contextmanager
+def suppress_passing() -> Iterator[None]:
+    """Go on without what the store does not take now."""
+    try:
+        yield
+    except Refused as error:
+        if error.reason not in PASSING:
+            raise
 
 
 def _differs(known: HoldRecord | None, reason: Reason) -> bool:

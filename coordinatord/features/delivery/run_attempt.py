@@ -161,7 +161,7 @@ class Deliverer:
             return None
         try:
             stage, evidence = await self._write_and_type(claimed, ready.seen.pane)
-            await self._database.write(
+            await self._database.insist(
                 table.reach, self._sources, claimed.attempt.id, stage, evidence
             )
         except BaseException:

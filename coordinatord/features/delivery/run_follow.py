@@ -83,11 +83,11 @@ class Follower:
         repeated = _REPEATED[enters]
         if shown.stage is None and shown.stands:
             words = _joined("typed, not submitted: the text stands in the composer", repeated)
-            await self._database.write(table.strand, attempt.id, words)
+            await self._database.insist(table.strand, attempt.id, words)
             return
         stage = shown.stage or "uncertain"
         words = _joined(shown.words or "no sign of a turn was seen", repeated)
-        await self._database.write(table.reach, self._sources, attempt.id, stage, words)
+        await self._database.insist(table.reach, self._sources, attempt.id, stage, words)
 
     async def _look(self, attempt: Attempt, text: str, before: Sighting, kind: AgentKind) -> Shown:
         if attempt.mark is not None:
