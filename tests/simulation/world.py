@@ -105,6 +105,9 @@ class InlineDatabase:
         await anyio.lowlevel.cancel_shielded_checkpoint()
         return result
 
+    async def insist(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        return await self.write(fn, *args, **kwargs)
+
     async def read(self, fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         await anyio.lowlevel.checkpoint()
         self._life.step()
