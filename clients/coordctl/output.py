@@ -204,7 +204,10 @@ def _inbox(result: Record, now: float) -> str:
 
 def _whoami(result: Record, now: float) -> str:
     where = f", in {result['pane']}" if result.get("pane") else ", outside every pane"
-    proofs = {"claim": "only claimed: you may read and nothing else", "operator": "you are a person"}
+    proofs = {
+        "claim": "only claimed: you may read and nothing else",
+        "operator": "you are a person",
+    }
     proof = proofs.get(result["proof"], f"proven by {result['proof']}")
     lines = [f"You are {bold(visible(result['id']))}{where}: {proof}."]
     if result.get("doubt"):
@@ -289,6 +292,46 @@ def _document(result: Any, now: float) -> str:
     return json.dumps(result, indent=2, ensure_ascii=False)
 
 
+def _tool_result(result: Record, now: float) -> str:
+    lines = [visible(result["output_tail"].rstrip("\n"), lines=True)]
+    if result["truncated"]:
+        lines.insert(0, f"(only the end; all of it: {result['log']})")
+    pane = f" in {result['pane_id']}" if result["pane_id"] else ""
+    lines.append(bold(visible(f"{result['run_id']}{pane}: {_tool_end(result)}")))
+    return "\n".join(line for line in lines if line)
+
+
+def _tool_end(result: Record) -> str:
+    lasted = "" if result["duration_ms"] is None else f" after {result['duration_ms'] / 1000:.1f} s"
+    if result["exit_code"] is not None:
+        why = ", cancelled" if result["error"] == "cancelled" else ""
+        return f"exit code {result['exit_code']}{lasted}{why}"
+    if result["error"]:
+        return f"{result['error']}{lasted}"
+    if result["timed_out"]:
+        return f"still running{lasted}, past its limit"
+    return f"{result['state']}{lasted}"
+
+
+def _tool_list(result: Record, now: float) -> str:
+    rows = [
+        [
+            item["id"],
+            item["label"],
+            item["pane_id"] or "",
+            item["error"] or item["state"],
+            "" if item["exit_code"] is None else str(item["exit_code"]),
+            ago(item["at"], now),
+            _short(" ".join(item["command"])),
+        ]
+        for item in result["items"]
+    ]
+    if not rows:
+        return _with_gap("No runs.", result)
+    columns = ("run", "label", "pane", "state", "code", "begun", "command")
+    return _with_gap(table(columns, rows), result)
+
+
 def _line_of(template: str) -> Callable[[Record, float], str]:
     return lambda result, now: visible(template.format_map(result))
 
@@ -303,6 +346,10 @@ _RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
     "pane list": _pane_list,
     "pane read": _pane_read,
     "discover": _document,
+    "tool run": _tool_result,
+    "tool result": _tool_result,
+    "tool cancel": _tool_result,
+    "tool list": _tool_list,
     "pane open": _line_of("{pane_id} is open."),
     "task new": _line_of("{id} is recorded: {title}"),
     "ask": _line_of("{id} is open. Where it stands: coordctl why {id}"),

@@ -14,11 +14,12 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from coordctl import transport
 from coordctl.demo.stage import Stage
-from tests.stories.tool_shells import Call, ToolShop
+from tests.stories.tool_shells import COORDCTL, Call, ToolShop
 
 MIB = 1 << 20
 
@@ -187,10 +188,13 @@ def test_a_closed_pane_and_a_killed_runner_end_their_runs(shop: ToolShop) -> Non
 
 def test_a_client_that_goes_away_cancels_nothing(shop: ToolShop) -> None:
     """§4.3: the run goes on, its result is kept."""
-    call = shop.run("alone", "read x; exit 6")
+    shop.run("alone", "read x; exit 6")
     run = shop.running("alone")
-    shop.stage.act("pane.send", pane=shop.pane, text="kill %%", enter=True)
-    shop.until("the client ended", lambda: call.over or "erminated" in shop.screen(shop.pane))
+    (client,) = (
+        each for each in psutil.process_iter(["cmdline"]) if "alone" in (each.info["cmdline"] or ())
+    )
+    client.kill()
+    shop.until("the client is gone", lambda: Stage.gone(client.pid))
     shop.press(run["pane_id"], "y\r")
 
     def ended() -> Any:
@@ -350,6 +354,20 @@ def test_fifty_runs_over_ten_labels(shop: ToolShop) -> None:
     assert len(shop.panes()) == 11
     assert [pane["pane_id"] for pane in shop.panes() if pane["focused"]] == focus
     assert moved.seen() == []
+
+
+def test_on_a_terminal_the_wait_is_shown_and_the_result_told(shop: ToolShop) -> None:
+    """Elapsed time and the last line while it runs; then the output and how it ended."""
+    command = f"{COORDCTL} tool run shown -- 'echo working hard; read x; exit 3'; echo code=$?"
+    shop.stage.act("pane.send", pane=shop.pane, text=command, enter=True)
+    run = shop.running("shown")
+    shop.until("progress", lambda: f"{run['id']} 1 s  working hard" in shop.screen(shop.pane))
+    shop.press(run["pane_id"], "y\r")
+    shop.until("it is told", lambda: "code=3" in shop.screen(shop.pane))
+    told = shop.screen(shop.pane)
+    assert f"{run['id']} in {run['pane_id']}: exit code 3" in told
+    assert "working hard" in told
+    assert f"{run['id']} 1 s" not in told
 
 
 class _Events:
