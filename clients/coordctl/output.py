@@ -235,13 +235,24 @@ def _why(result: Record, now: float) -> str:
     if result.get("held"):
         since = f" since {ago(result['since'], now)}" if result.get("since") else ""
         lines.append(f"  held ({result['held']}){since}")
-    for attempt in result.get("attempts", ()):
+    evidence = result.get("evidence")
+    for attempt in result.get("attempts", ()) if evidence else ():
         lines.append(f"  {attempt['id']} to {attempt['seat']} by {attempt['transport']}")
         lines += [
             visible(f"    {ago(step['at'], now):>12}  {step['stage']}: {step['evidence']}")
             for step in attempt.get("trail", ())
         ]
+        lines += _receipt(attempt)
+    if evidence and evidence.get("seen"):
+        seen = evidence["seen"]
+        lines.append(visible(f"  {seen['pane']}: {seen['agent']}, {seen['status']}"))
     return "\n".join(lines)
+
+
+def _receipt(attempt: Record) -> list[str]:
+    facts = [("sha256", attempt.get("sha256")), ("removed", ", ".join(attempt.get("removed", ())))]
+    facts.append(("file", attempt.get("file")))
+    return [visible(f"    {name:>12}  {fact}") for name, fact in facts if fact]
 
 
 def _status(result: Record, now: float) -> str:

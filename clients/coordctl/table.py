@@ -416,7 +416,10 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                  'or over.',
          'fields': {'id': {'kind': 'text',
                            'required': True,
-                           'help': 'Any record id, such as q-9f3t8b2c.'}},
+                           'help': 'Any record id, such as q-9f3t8b2c.'},
+                    'verbose': {'kind': 'switch',
+                                'help': 'With the evidence: every step, and the pane as it was '
+                                        'seen last.'}},
          'positional': ('id',)},
  'watch': {'method': 'watch.subscribe',
            'mutates': False,

@@ -200,7 +200,9 @@ class Parts:
             ground.clock.wall,
         )
         overview = Overview(self.sources, ground.clock.wall)
-        view = ViewMethods(self.sources, ground.clock.wall, ground.running, self.connection)
+        view = ViewMethods(
+            self.sources, ground.clock.wall, ground.running, self.connection, self.sightings
+        )
         return [
             Route(Hello, self._hello),
             frame.answering(pane_requests.WhoAmI, panes.whoami),

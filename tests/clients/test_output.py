@@ -85,6 +85,8 @@ def test_why_is_its_sentence_first(capsys: pytest.CaptureFixture[str]) -> None:
         "seat": "coordinator",
         "transport": "prompt",
         "trail": [{"stage": "claimed", "at": NOW - 5, "evidence": "settled"}],
+        "sha256": "0f" * 32,
+        "removed": ["ESC"],
     }
     result = {
         "id": "q-9f3t8b2c",
@@ -94,11 +96,16 @@ def test_why_is_its_sentence_first(capsys: pytest.CaptureFixture[str]) -> None:
         "since": NOW - 61,
         "attempts": [attempt],
     }
-    assert shown("why", result, capsys).splitlines() == [
-        "q-9f3t8b2c: It waits: the agent is busy.",
-        "  held (busy) since 1 min ago",
+    sentence = ["q-9f3t8b2c: It waits: the agent is busy.", "  held (busy) since 1 min ago"]
+    assert shown("why", result, capsys).splitlines() == sentence
+    seen = {"pane": "w1:p2", "agent": "codex", "status": "working"}
+    assert shown("why", result | {"evidence": {"seen": seen}}, capsys).splitlines() == [
+        *sentence,
         "  d-4k7q2m1x to coordinator by prompt",
         "         5 s ago  claimed: settled",
+        f"          sha256  {'0f' * 32}",
+        "         removed  ESC",
+        "  w1:p2: codex, working",
     ]
 
 

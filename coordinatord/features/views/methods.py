@@ -18,6 +18,7 @@ from coordinatord.features.obligations.records import Obligation, Owed
 from coordinatord.features.obligations.table import Sources, about
 from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
+from coordinatord.features.panes.sightings import Sightings
 from coordinatord.features.questions import table as questions
 from coordinatord.features.questions.records import Answered
 from coordinatord.features.reports import table as reports
@@ -25,13 +26,22 @@ from coordinatord.features.tasks.table import TASKS, task_named
 from coordinatord.features.tool_runs.table import RUNS
 from coordinatord.features.typing.table import pause_of
 from coordinatord.features.views import sentence
-from coordinatord.features.views.records import AnyRecord, Connection, Inbox, InboxItem, Status, Why
+from coordinatord.features.views.records import (
+    AnyRecord,
+    Connection,
+    Evidence,
+    Inbox,
+    InboxItem,
+    Status,
+    Why,
+)
 from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus, ShowRecord
 from coordinatord.features.views.run_overview import brief_named, status_in
 from coordinatord.ids import COORDINATOR, OPERATOR, SeatId
 from coordinatord.store import journal
 from coordinatord.store.database import View
 from coordinatord.store.records import RecordTable
+from coordinatord.terminals.port import Sighting
 
 TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
     "task": TASKS,
@@ -81,11 +91,13 @@ class ViewMethods:
         wall: Callable[[], float],
         running: Running,
         connection: Callable[[], Connection],
+        sightings: Sightings,
     ) -> None:
         self._sources = sources
         self._wall = wall
         self._running = running
         self._connection = connection
+        self._sightings = sightings
 
     def inbox(self, view: View, caller: Caller, request: ReadInbox) -> Inbox:
         """What a seat owes, with the texts to read."""
@@ -149,7 +161,21 @@ class ViewMethods:
             attempt for item in about(mine, request.id) for attempt in _attempts(view, item)
         ]
         attempts = attempts or delivery.of_record(view, request.id)
-        return self._why_debts(view, request.id, record, mine, attempts)
+        explained = self._why_debts(view, request.id, record, mine, attempts)
+        if not request.verbose:
+            return explained
+        to = SeatId(mine[0].to) if mine else attempts[-1].seat if attempts else None
+        return msgspec.structs.replace(explained, evidence=self._evidence(view, to))
+
+    def _evidence(self, view: View, seat: SeatId | None) -> Evidence:
+        known = seats.seat_or_none(view, seat) if seat else None
+        seen = self._sightings.cached(known.pane) if known else None
+        shown = seen if isinstance(seen, Sighting) else None
+        return Evidence(
+            hold=delivery.holds(view).get(seat) if seat else None,
+            seen=shown,
+            settled_since=self._sightings.settled_since(shown.pane) if shown else None,
+        )
 
     def status(self, view: View, caller: Caller, request: ReadStatus) -> Status:
         """The daemon and what it holds."""
@@ -192,7 +218,10 @@ class ViewMethods:
         waiting = state in ("pending", "not-delivered", "stalled")
         held = hold.reason if hold and waiting else sentence.OWN_REASONS.get(state)
         sentences = [
-            sentence.of_debt(item, told.get(item.id), holds.get(item.to), now) for item in mine
+            sentence.of_debt(
+                item, told.get(item.id), holds.get(item.to), now, _last(attempts, item)
+            )
+            for item in mine
         ]
         return Why(
             id=name,
@@ -264,6 +293,10 @@ def _seat_named(view: View, name: str) -> SeatId:
 def _ids_of(view: View, table: RecordTable[Any], task: str) -> list[str]:
     rows = view.rows(f"SELECT id FROM {table.name} WHERE task = ? ORDER BY seq", task)
     return [str(row[0]) for row in rows]
+
+
+def _last(attempts: list[Attempt], item: Obligation) -> Attempt | None:
+    return next((each for each in reversed(attempts) if item.id in each.obligations), None)
 
 
 def _attempts(view: View, item: Obligation) -> list[Attempt]:

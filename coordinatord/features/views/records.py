@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
-from coordinatord.features.delivery.records import Attempt, Stage
+from coordinatord.features.delivery.records import Attempt, HoldRecord, Stage
 from coordinatord.features.typing.records import Pause
 from coordinatord.ids import SeatId, TaskId
+from coordinatord.terminals.port import Sighting
 
 
 class InboxItem(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +39,15 @@ class Inbox(msgspec.Struct, frozen=True, kw_only=True):
     that: ``coordctl wake consume RECEIPT`` lets them be told."""
 
 
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What the sentence rests on: the hold, and the recipient's pane as it was seen last (wall seconds
+    since when it is settled)."""
+
+    hold: HoldRecord | None = None
+    seen: Sighting | None = None
+    settled_since: float | None = None
+
+
 class Why(msgspec.Struct, frozen=True, kw_only=True):
     """Where a record stands, in one sentence, and the facts behind it.
 
@@ -51,6 +61,7 @@ class Why(msgspec.Struct, frozen=True, kw_only=True):
     held: str | None = None
     since: float | None = None
     attempts: list[Attempt] = []
+    evidence: Evidence | None = None
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,6 +59,9 @@ class ExplainRecord(Request[Why], frozen=True, kw_only=True, tag="record.why"):
     """Say in one sentence where a record stands: delivered, waiting and for what, or over."""
 
     id: Annotated[str, Meta(description="Any record id, such as q-9f3t8b2c.")]
+    verbose: Annotated[
+        bool, Meta(description="With the evidence: every step, and the pane as it was seen last.")
+    ] = False
 
 
 class ReadStatus(Request[Status], frozen=True, kw_only=True, tag="daemon.status"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from coordinatord.features.delivery.pacing import Class, classify
+from coordinatord.features.delivery.pacing import RELOOKS_S, Class, classify
 from coordinatord.features.delivery.records import Attempt, Hold, HoldRecord, Told
 from coordinatord.features.obligations.records import Obligation
 
@@ -54,13 +54,20 @@ def ago(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
-def of_debt(item: Obligation, told: Told | None, hold: HoldRecord | None, now: float) -> str:
-    """One thing that is owed."""
+def of_debt(
+    item: Obligation,
+    told: Told | None,
+    hold: HoldRecord | None,
+    now: float,
+    attempt: Attempt | None = None,
+) -> str:
+    """One thing that is owed. ``attempt`` is the last one that told it."""
     age = ago(now - item.since)
     match classify(told):
         case "submitted":
             since = ago(now - told.at) if told else age
-            return f"{item.to} was told {since} ago and has not dealt with it yet."
+            how = f" ({steps(attempt)})" if attempt else ""
+            return f"{item.to} was told {since} ago{how} and has not dealt with it yet."
         case "in-hand":
             return f"{item.to} is being told now."
         case "typed":
@@ -81,10 +88,24 @@ def of_attempt(attempt: Attempt) -> str:
     return f"{attempt.seat} was told about {', '.join(attempt.records)}: {last.stage}{took} ({last.evidence})."
 
 
+def steps(attempt: Attempt) -> str:
+    """How far an attempt came and how fast, for example ``typed, turn-started 0.4 s later``."""
+    typed = next((each for each in attempt.trail if each.stage == "typed"), attempt.trail[0])
+    last = attempt.trail[-1]
+    return (
+        typed.stage
+        if last is typed
+        else f"{typed.stage}, {last.stage} {last.at - typed.at:.1f} s later"
+    )
+
+
 def _unheld(told: Told | None) -> str:
     own = OWN_REASONS.get(classify(told))
     return HELD[own] if own else "it is next to be told"
 
 
 def _held(hold: HoldRecord) -> str:
-    return f"{HELD[hold.reason]} ({hold.detail})" if hold.detail else HELD[hold.reason]
+    words = f"{HELD[hold.reason]} ({hold.detail})" if hold.detail else HELD[hold.reason]
+    if hold.reason in ("draft", "dialog", "no-composer"):
+        words += f"; looked at again within {RELOOKS_S[-1]:.0f} s"
+    return words

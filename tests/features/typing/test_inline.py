@@ -12,7 +12,7 @@ from coordinatord.errors import Refused
 from coordinatord.features.delivery.requests import InitSeat, NoticeSeat
 from coordinatord.features.messages.records import Message
 from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
-from coordinatord.features.views.requests import ReadInbox, ShowRecord
+from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ShowRecord
 from coordinatord.ids import PaneId
 from tests.features.staff import ask, next_idle, staffed, until_held, why
 from tests.house import House, living
@@ -234,13 +234,18 @@ async def test_a_full_queue_is_refused_with_a_reason(tmp_path: Path) -> None:
 
 
 async def test_why_tells_the_receipt(tmp_path: Path) -> None:
-    """One sentence, and the attempt behind it."""
+    """One sentence; with more asked for, the pane as it was seen last."""
     async with living(tmp_path) as house:
         boss, _, _ = await staffed(house)
         message = await send(house, boss, "hello")
         await told(house, message)
         explained = await why(house, message.id)
         assert "delivered" in explained.sentence
+        assert explained.evidence is None
+        whole = await house.call(ExplainRecord(id=message.id, verbose=True))
+        assert whole.evidence is not None
+        assert whole.evidence.seen is not None
+        assert whole.evidence.seen.pane == boss
         (attempt,) = explained.attempts
         assert [step.stage for step in attempt.trail][:2] == ["claimed", "typed"]
         assert attempt.sha256 == hashlib.sha256(house.prompts(PaneId(boss))[0].encode()).hexdigest()
