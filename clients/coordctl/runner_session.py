@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import select
@@ -13,7 +14,7 @@ from coordctl.runner_pane import READ
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Final
+    from typing import Any, Final
 
     from coordctl.runner_child import Child
     from coordctl.runner_log import Log
@@ -28,6 +29,7 @@ _KILL_AFTER_S: Final = 5.0
 _KILL_HUNG_UP_S: Final = 0.2
 """As much as a terminal host lets pass between its own signals when it closes a pane."""
 _RECONNECT_S: Final = 1.0
+_REFUSED_S: Final = 30.0
 _SCREEN: Final = re.compile(rb"\x1b\[\?(?:[0-9;]*;)?(?:1049|1047|47)(?:;[0-9;]*)?([hl])")
 
 
@@ -146,10 +148,17 @@ class Session:
     def _hear_daemon(self) -> None:
         try:
             for message in self._wire.heard():
-                if message.get("method") == "tool.cancel":
-                    self._end()
+                self._take(message)
         except runner_wire.Gone:
             self._reconnect_at = time.monotonic() + _RECONNECT_S / 10
+
+    def _take(self, message: dict[str, Any]) -> None:
+        """A notification, or the answer to the claim that was sent again."""
+        if message.get("method") == "tool.cancel" or message.get("result", {}).get("cancelled"):
+            self._end()
+        elif "error" in message:  # the run was given up meanwhile: no use in asking again soon
+            self._wire.close()
+            self._reconnect_at = time.monotonic() + _REFUSED_S
 
     def _end(self) -> None:
         if self._kill_at is None:
@@ -167,16 +176,8 @@ class Session:
             self._reconnect()
 
     def _reconnect(self) -> None:
-        try:
-            again = self._wire.ask("tool.runner-claim", run=self._run, resume=True)
-        except runner_wire.Gone:
-            return
-        except runner_wire.NotGiven:
-            self._reconnect_at = time.monotonic() + 30 * _RECONNECT_S
-            self._wire.close()
-            return
-        if again.get("cancelled"):
-            self._end()
+        with contextlib.suppress(runner_wire.Gone):  # tried again later
+            self._wire.send("tool.runner-claim", run=self._run, resume=True)
 
     def _last_words(self) -> None:
         until = time.monotonic() + _LAST_WORDS_S

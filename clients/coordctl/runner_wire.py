@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from typing import Any, Final
 
 ANSWER_WITHIN_S: Final = 30.0
+CONNECT_WITHIN_S: Final = 1.0
 
 
 class Gone(Exception):
@@ -35,6 +36,23 @@ class Wire:
         """For polling; -1 while there is no connection."""
         return -1 if self._stream is None else self._stream.fileno()
 
+    def send(self, method: str, **params: Any) -> int:
+        """Send a request without waiting for its answer, which `heard` gives; its number.
+
+        Raises:
+            Gone: there is nobody to send it to.
+        """
+        stream = self._connected()
+        self._number += 1
+        line = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+        try:
+            stream.settimeout(CONNECT_WITHIN_S)
+            stream.sendall(json.dumps(line).encode() + b"\n")
+        except OSError:
+            self.close()
+            raise Gone from None
+        return self._number
+
     def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The result of one request.
 
@@ -42,16 +60,13 @@ class Wire:
             Gone: there was no answer.
             NotGiven: the daemon's refusal, with its sentence.
         """
+        number = self.send(method, **params)
         stream = self._connected()
-        self._number += 1
-        line = {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
         try:
             stream.settimeout(ANSWER_WITHIN_S)
-            stream.sendall(json.dumps(line).encode() + b"\n")
-            while True:
+            message = self._next(stream)
+            while message.get("id", number) != number or "method" in message:
                 message = self._next(stream)
-                if message.get("id") == self._number or "error" in message:
-                    break
         except OSError:
             self.close()
             raise Gone from None
@@ -124,7 +139,7 @@ def claim(wire: Wire, run: str, patience_s: float = 5.0) -> dict[str, Any]:
 
 def _connect(path: str) -> socket.socket | None:
     stream = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    stream.settimeout(5)
+    stream.settimeout(CONNECT_WITHIN_S)
     try:
         stream.connect(path)
     except (OSError, ValueError):

@@ -113,12 +113,8 @@ def test_past_its_limit_a_command_goes_on_and_its_pane_is_left_alone(shop: ToolS
     assert (other.status, other.result["reused"]) == (0, False)
     assert other.result["pane_id"] != result["pane_id"]
     shop.press(result["pane_id"], "y\r")
-
-    def ended() -> Any:
-        found = shop.stage.act("tool.result", run=result["run_id"])
-        return found if found["state"] == "ended" else None
-
-    assert shop.until("the slow one ends", ended)["exit_code"] == 4
+    final = shop.stage.act("tool.result", run=result["run_id"], wait=True)
+    assert (final["exit_code"], final["timed_out"]) == (4, True)
     assert len(shop.panes("slow")) == 2
 
 
@@ -186,6 +182,23 @@ def test_a_closed_pane_and_a_killed_runner_end_their_runs(shop: ToolShop) -> Non
     assert killed.result["output_tail"].startswith("before\n")
 
 
+def test_a_host_that_dies_ends_its_runs(shop: ToolShop) -> None:
+    """The pane host is killed: the run has an end that says so, with the output so far."""
+    call = shop.run("fallen", "echo before; sleep 300", flags=("--no-wait",))
+    run = call.result["run_id"]
+    shop.until("it wrote", lambda: shop.stage.call("tool.tail", run=run)["text"] == "before\n")
+    (host,) = (
+        each
+        for each in psutil.process_iter(["cmdline"])
+        if "coordinatord.panehost" in (each.info["cmdline"] or ())
+        and str(shop.stage.root) in each.info["cmdline"]
+    )
+    host.kill()
+    result = shop.stage.act("tool.result", run=run, wait=True)
+    assert (result["error"], result["exit_code"]) == ("pane-closed", None)
+    assert result["output_tail"] == "before\n"
+
+
 def test_a_client_that_goes_away_cancels_nothing(shop: ToolShop) -> None:
     """§4.3: the run goes on, its result is kept."""
     shop.run("alone", "read x; exit 6")
@@ -214,6 +227,20 @@ def test_a_killed_daemon_finds_the_run_again(shop: ToolShop) -> None:
     assert call.result["run_id"] == run["id"]
     assert call.result["output_tail"] == "one\ny\ntwo\n"
     assert len(shop.listed()) == 1
+
+
+def test_a_daemon_that_is_stopped_lets_its_callers_go(shop: ToolShop) -> None:
+    """A stop on purpose is not undone by who waits; the run goes on, its result is kept."""
+    call = shop.run("stopped", "read x; exit 5")
+    run = shop.running("stopped")
+    pid = shop.stage.call("daemon.status")["pid"]
+    shop.stage.act("daemon.stop")
+    shop.until("it has ended", lambda: Stage.gone(pid))
+    assert call.status == 125
+    assert "No daemon answers" in call.error
+    assert shop.listed()[0]["state"] == "running"
+    shop.press(run["pane_id"], "y\r")
+    assert shop.stage.act("tool.result", run=run["id"], wait=True)["exit_code"] == 5
 
 
 def test_a_status_is_held_until_a_daemon_takes_it(shop: ToolShop) -> None:

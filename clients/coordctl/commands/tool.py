@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 LIMIT_PASSED: Final = 124
 NOT_RUN: Final = 125
-_BACK_S: Final = 10.0
-"""How long in seconds to look for a daemon that was stopped on purpose while we waited."""
+_TRIES: Final = 20
+"""How often a daemon may go away without a word before we give up."""
 
 
 def run(invocation: Invocation) -> int:
@@ -73,26 +73,34 @@ def _ask(invocation: Invocation, take: Callable[[dict[str, Any]], None]) -> Any:
     The request carries a key, so a daemon that went away is asked again and finds the same run.
     """
     target = calling.target_of(invocation)
-    again, until = False, 0.0
-    while True:
+    lost = 0
+
+    def heard(message: dict[str, Any]) -> None:
+        nonlocal lost
+        lost = 0
+        take(message)
+
+    while lost < _TRIES:
         try:
-            with transport.connect(target, again=again) as connection:
+            with transport.connect(target, again=lost > 0) as connection:
                 connection.send(
                     transport.hello(target.environ),
                     transport.request(1, invocation.method, invocation.params),
                 )
-                return _answer(connection, take)
+                return _answer(connection, heard)
         except transport.Lost:
-            if again and time.monotonic() < until:
-                time.sleep(0.2)
+            lost += 1
         except Failure as failure:
             if failure.reason != "stopping":
                 raise
+            lost += 1
             target.start = False  # somebody stopped it on purpose
-            time.sleep(0.2)
-        if not again or time.monotonic() > until + _BACK_S:
-            until = time.monotonic()
-        again = True
+        time.sleep(0.2 if lost > 1 else 0)
+    raise Failure(
+        "uncertain",
+        f"The daemon went away {lost} times before it answered.",
+        "See what became of it: coordctl tool list",
+    )
 
 
 def _answer(connection: transport.Connection, take: Callable[[dict[str, Any]], None]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import anyio
 import anyio.to_thread
 
 from coordinatord.clock import Clock
@@ -67,7 +68,7 @@ class ToolMethods:
         if fresh:
             live = self._runs.begin(record, caller, request.environment, seen.workspace_id)
         if live is not None and request.wait:
-            record = await self._awaited(live, link)
+            record = await self._awaited(live, live.over, link)
         return await self._result(live.record if live else record, request.tail_lines)
 
     def list(self, view: View, caller: Caller, request: ListRuns) -> Listing[RunListed]:
@@ -78,8 +79,8 @@ class ToolMethods:
     async def result(self, link: Link, caller: Caller, request: TakeResult) -> ToolResult:
         """What a run came to; asked for by the seat that owes it, it is taken."""
         live = self._runs.live.get(request.run)
-        if live is not None and request.wait and not live.over.is_set():
-            await self._awaited(live, link)
+        if live is not None and request.wait:
+            await self._awaited(live, live.ended, link)
         record = await self._database.read(table.run_named, request.run)
         if isinstance(record.state, Ended) and not record.taken:
             record = await self._database.write(table.take, caller, request.run)
@@ -156,14 +157,17 @@ class ToolMethods:
         except (Refused, PaneMissing, Unreachable):
             return None
 
-    async def _awaited(self, live: Live, link: Link) -> ToolRun:
+    async def _awaited(self, live: Live, event: anyio.Event, link: Link) -> ToolRun:
+        """Wait for one of the run's events, telling the caller how it goes."""
         live.waiters.append(link)
         try:
-            await first_of(live.answered.wait, lambda: self._tell_progress(live, link))
+            await first_of(
+                event.wait, self._runs.stopping.wait, lambda: self._tell_progress(live, link)
+            )
         finally:
             if link in live.waiters:
                 live.waiters.remove(link)
-        if not live.over.is_set():
+        if not event.is_set():
             raise Refused(
                 "stopping",
                 "The daemon is stopping; the run goes on.",
@@ -206,7 +210,7 @@ class ToolMethods:
             if lines:
                 text = tail.clean(tail.primary(lines))
                 heard = link.notify("tool.output", _output(live.record, text, False))
-            if over or self._runs.stopping or link.closed.is_set():
+            if over or self._runs.stopping.is_set() or link.closed.is_set():
                 return
             if not raw:
                 await within(self._clock, FOLLOW_EVERY_S, live.ended)

@@ -48,7 +48,7 @@ class ToolRuns:
         """``lives`` says whether a process is still there."""
         self.live: dict[str, Live] = {}
         self.placer = placer
-        self.stopping = False
+        self.stopping = anyio.Event()
         self._database = database
         self._terminal = terminal
         self._clock = clock
@@ -70,9 +70,7 @@ class ToolRuns:
 
     def stop(self) -> None:
         """Let everybody go who waits; the runs go on."""
-        self.stopping = True
-        for live in self.live.values():
-            live.answered.set()
+        self.stopping.set()
 
     def begin(self, record: ToolRun, caller: Caller, environment: bytes | None, space: str) -> Live:
         """Start what was accepted; ``space`` is the caller's host workspace."""
@@ -123,8 +121,6 @@ class ToolRuns:
         """Take over a record that is over: ended, or past its limit."""
         live.record = record
         live.over.set()
-        live.answered.set()
-        live.waiters.clear()
         if isinstance(record.state, Ended):
             live.ended.set()
             self.live.pop(record.id, None)
@@ -152,7 +148,6 @@ class ToolRuns:
         live = self.live[record.id] = Live(record, caller, environment)
         if record.late:
             live.over.set()
-            live.answered.set()
         elif record.limit_ms is not None and self._group is not None:
             self._group.start_soon(self._mind_limit, live, record.limit_ms / 1000)
         return live

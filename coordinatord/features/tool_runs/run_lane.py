@@ -51,8 +51,6 @@ class Live:
         self.over = anyio.Event()
         """Ended, or past its limit: the next of its line may have a turn."""
         self.ended = anyio.Event()
-        self.answered = anyio.Event()
-        """Over, or the daemon stops: nobody waits any longer."""
 
     @property
     def terminal(self) -> str | None:
