@@ -137,13 +137,23 @@ class Pump:
         """
         kept: dict[SeatId, Kept] = {}
         begun = await self._begin_chosen(only, forced, kept)
-        with anyio.move_on_after(PASS_WITHIN_S):
-            for finished in begun.values():
-                await finished.wait()
+        await self._until_finished(begun.values())
         await self._remember_holds(
             {s: (k.reason, k.detail) for s, k in kept.items() if isinstance(k, Held)}
         )
         return self._passed(kept, [seat for seat in begun if seat not in kept])
+
+    async def _until_finished(self, events: Iterable[anyio.Event]) -> None:
+        async with anyio.create_task_group() as group:
+
+            async def all_finished() -> None:
+                for finished in events:
+                    await finished.wait()
+                group.cancel_scope.cancel()
+
+            group.start_soon(all_finished)
+            await self._clock.sleep(PASS_WITHIN_S)
+            group.cancel_scope.cancel()
 
     async def _begin_chosen(
         self, only: frozenset[SeatId] | None, forced: bool, kept: dict[SeatId, Kept]
