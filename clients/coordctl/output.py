@@ -27,11 +27,20 @@ def show(words: str, result: Any, *, now: float | None = None) -> None:
     """Print the answer to a command on standard output."""
     now = time.time() if now is None else now
     try:
-        text = _RENDERERS.get(words, _general)(result, now)
+        text = _renderer(words)(result, now)
     except (KeyError, TypeError, AttributeError):  # another version's answer: shown as it is
         text = _general(result, now)
     if text:
         sys.stdout.write(text + "\n")
+
+
+def _renderer(words: str) -> Callable[[Any, float], str]:
+    found = _RENDERERS.get(words)
+    if found is None:
+        from coordctl import output_records  # half of all commands need nothing of it
+
+        found = output_records.RENDERERS.get(words, _general)
+    return found
 
 
 def watch_line(line: Record) -> str:
@@ -162,17 +171,17 @@ def _short(text: str | None) -> str:
 def _listing(result: Record, now: float) -> str:
     items = result["items"]
     if not items:
-        return _with_gap("Nothing.", result)
+        return with_gap("Nothing.", result)
     columns = [name for name in items[0] if name not in _HIDDEN and _tells(name, items)]
     rows = [[_short(_cell(name, item.get(name), now)) for name in columns] for item in items]
-    return _with_gap(table([name.replace("_", " ") for name in columns], rows), result)
+    return with_gap(table([name.replace("_", " ") for name in columns], rows), result)
 
 
 def _tells(name: str, items: list[Record]) -> bool:
     return any(item.get(name) not in (None, "", [], {}) for item in items)
 
 
-def _with_gap(text: str, result: Record) -> str:
+def with_gap(text: str, result: Record) -> str:
     if not result.get("incomplete"):
         return text
     gap = "Some stored records cannot be read and are missing here."
@@ -185,7 +194,7 @@ def _with_gap(text: str, result: Record) -> str:
 def _inbox(result: Record, now: float) -> str:
     items = result["items"]
     if not items:
-        return _with_gap(f"Nothing is owed by {result['seat']}.", result)
+        return with_gap(f"Nothing is owed by {result['seat']}.", result)
     blocks = [f"{result['seat']} owes {len(items)}:"]
     for item in items:
         facts = [item["kind"], f"on {item['task']}" if item.get("task") else ""]
@@ -199,7 +208,7 @@ def _inbox(result: Record, now: float) -> str:
     if result.get("receipt"):
         blocks.append("You are told of new routine things again once you say that you read these:")
         blocks.append(f"    → wake consume {result['receipt']}")
-    return _with_gap("\n".join(blocks), result)
+    return with_gap("\n".join(blocks), result)
 
 
 def _whoami(result: Record, now: float) -> str:
@@ -273,9 +282,11 @@ def _status(result: Record, now: float) -> str:
     lines.append(f"owed      {owed}")
     held = ", ".join(f"{count} {reason}" for reason, count in result["held"].items())
     lines.append(f"held      {held or 'nothing'}")
+    for attempt in result.get("stranded", ()):
+        lines.append(f"stranded  {attempt}: typed, not submitted; coordctl why {attempt}")
     if result.get("pause", {}).get("paused"):
         lines.append(f"paused    for {lasting(now - result['pause']['since'])}; coordctl resume")
-    return _with_gap(visible("\n".join(lines), lines=True), result)
+    return with_gap(visible("\n".join(lines), lines=True), result)
 
 
 def _pane_list(result: Record, now: float) -> str:
@@ -291,8 +302,8 @@ def _pane_list(result: Record, now: float) -> str:
         for item in result["items"]
     ]
     if not rows:
-        return _with_gap("No panes.", result)
-    return _with_gap(table(("pane", "label", "agent", "status", "seat", "cwd"), rows), result)
+        return with_gap("No panes.", result)
+    return with_gap(table(("pane", "label", "agent", "status", "seat", "cwd"), rows), result)
 
 
 def _pane_read(result: Record, now: float) -> str:
@@ -338,12 +349,12 @@ def _tool_list(result: Record, now: float) -> str:
         for item in result["items"]
     ]
     if not rows:
-        return _with_gap("No runs.", result)
+        return with_gap("No runs.", result)
     columns = ("run", "label", "pane", "state", "code", "begun", "command")
-    return _with_gap(table(columns, rows), result)
+    return with_gap(table(columns, rows), result)
 
 
-def _line_of(template: str) -> Callable[[Record, float], str]:
+def line_of(template: str) -> Callable[[Record, float], str]:
     return lambda result, now: visible(template.format_map(result))
 
 
@@ -361,14 +372,14 @@ _RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
     "tool result": _tool_result,
     "tool cancel": _tool_result,
     "tool list": _tool_list,
-    "pane open": _line_of("{pane_id} is open."),
-    "task new": _line_of("{id} is recorded: {title}"),
-    "ask": _line_of("{id} is open. Where it stands: coordctl why {id}"),
-    "answer": _line_of("{id} is answered. Where it stands: coordctl why {id}"),
-    "resolve": _line_of("{id} is resolved."),
-    "report": _line_of("{id} is filed: {outcome}."),
-    "verify": _line_of("{id} is recorded: {result}."),
-    "send": _line_of("{id} is on its way to {to}. Where it stands: coordctl why {id}"),
-    "ack": _line_of("{id} is acknowledged."),
-    "bind": _line_of("{id} sits in {pane}."),
+    "pane open": line_of("{pane_id} is open."),
+    "task new": line_of("{id} is recorded: {title}"),
+    "ask": line_of("{id} is open. Where it stands: coordctl why {id}"),
+    "answer": line_of("{id} is answered. Where it stands: coordctl why {id}"),
+    "resolve": line_of("{id} is resolved."),
+    "report": line_of("{id} is filed: {outcome}."),
+    "verify": line_of("{id} is recorded: {result}."),
+    "send": line_of("{id} is on its way to {to}. Where it stands: coordctl why {id}"),
+    "ack": line_of("{id} is acknowledged."),
+    "bind": line_of("{id} sits in {pane}."),
 }

@@ -27,20 +27,18 @@ from coordinatord.daemon import hosts, instance, logs, settings_files
 from coordinatord.daemon.host_id import host_id, state_folder
 from coordinatord.daemon.parts import Ground, Parts
 from coordinatord.daemon.settings import Resolved, without_ours
+from coordinatord.daemon.sweep import sweep
 from coordinatord.daemon.systemd import Notifier, without_manager
 from coordinatord.errors import Refused, WorldFailed
 from coordinatord.features.launches import table as launches
 from coordinatord.features.launches.run import Surroundings
-from coordinatord.features.messages import table as messages
 from coordinatord.features.panes.run_host import name_host
 from coordinatord.features.tool_runs.files import Place
-from coordinatord.features.upkeep import table as upkeep
 from coordinatord.features.upkeep.files import Premises
 from coordinatord.features.views.methods import Running
 from coordinatord.ids import make
 from coordinatord.server.listener import serve
-from coordinatord.store import keys
-from coordinatord.store.database import PASSING, Database, Transaction
+from coordinatord.store.database import PASSING, Database
 from coordinatord.terminals.choice import Choice
 from coordinatord.terminals.herdr.backend import HerdrTerminal
 
@@ -49,9 +47,6 @@ HOST_CALL_S: Final = 5.0
 
 STOP_WITHIN_S: Final = 4.5
 """A stop ends within 5 seconds, whatever is in hand (case G-11)."""
-
-SWEEP_EVERY_S: Final = 60.0
-RETAIN_EVERY_S: Final = 3600.0
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True):
@@ -117,7 +112,6 @@ class Daemon:
         self._stopping = anyio.Event()
         self._silent = anyio.Event()
         self._with_panes = False
-        self._prune_at = 0.0
         self._log = structlog.get_logger()
 
     async def live(self) -> None:
@@ -131,7 +125,12 @@ class Daemon:
             if left:
                 self._log.warning("seats-of-another-machine", given_up=left)
             choice = await hosts.find(
-                workspace, self._settings, self._host_environ(), database, self._clock
+                workspace,
+                self._settings,
+                self._host_environ(),
+                database,
+                self._clock,
+                deliberate="terminal" in self._start.flags,
             )
             parts = Parts(self._ground(database, choice))
             await parts.learn_launches()
@@ -236,7 +235,7 @@ class Daemon:
             group.start_soon(self._greet, parts)
             if choice.kind == "embedded":
                 group.start_soon(self._keep_host, parts)
-            group.start_soon(self._sweep, parts)
+            group.start_soon(sweep, parts, self._log)
             await group.start(self._listen, parts)
             group.start_soon(self._notifier.watchdog, self._clock.awake)
             self._notifier.ready()
@@ -303,31 +302,8 @@ class Daemon:
             await self._clock.sleep(hosts.GONE_FOR_S)
             if not sightings.connected:
                 await hosts.start_again(
-                    workspace, self._settings, self._handed_on, self._clock, self._log
+                    workspace, parts.ground.host_socket, self._handed_on, self._clock, self._log
                 )
-
-    async def _sweep(self, parts: Parts) -> None:
-        """What time alone changes: expired messages, old idempotency keys, panes long gone."""
-        database = parts.ground.database
-        while True:
-            try:
-                await database.write(_expire)
-            except Refused as error:
-                self._log.warning("sweep-failed", reason=error.reason)
-            await self._retain(parts)
-            parts.typist.forget(frozenset(parts.sightings.panes))
-            await self._clock.sleep(SWEEP_EVERY_S)
-
-    async def _retain(self, parts: Parts) -> None:
-        days = self._settings.retention_days
-        now = self._clock.awake()
-        if not days or now < self._prune_at:
-            return
-        self._prune_at = now + RETAIN_EVERY_S
-        try:
-            await parts.ground.database.write(upkeep.prune, days * 86400.0, False, parts.sources)
-        except Refused as error:
-            self._log.warning("retention-failed", reason=error.reason)
 
     async def _hear_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
@@ -385,11 +361,6 @@ def _only_the_store(error: BaseException) -> bool:
 def _environment(pid: int | None) -> Mapping[str, str]:
     """Of an agent's process; where it is not ours to read, our own."""
     return (lineage.environment(pid) if pid is not None else {}) or os.environ
-
-
-def _expire(tx: Transaction) -> None:
-    messages.expire(tx)
-    keys.expire(tx, tx.now)
 
 
 def find_coordctl(environ: Mapping[str, str]) -> str | None:

@@ -1,0 +1,99 @@
+"""How tasks, their records and the state of the workspace are shown to people."""
+
+from __future__ import annotations
+
+import json
+
+from coordctl.output import ago, bold, lasting, line_of, table, visible, with_gap
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Final
+
+    Record = dict[str, Any]
+
+
+def _rundown(result: Record, now: float) -> str:
+    items = result["items"]
+    if not items:
+        return with_gap("No active task.", result)
+    lines = []
+    for item in items:
+        facts = [item["status"], item.get("worker_pane") or "no worker"]
+        lines.append(visible(f"{bold(item['id'])}  {item['title']}  ({', '.join(facts)})"))
+        lines += [
+            visible(
+                f"    {debt['to']} owes {debt['kind']} {debt['id']}, {ago(debt['since'], now)}"
+                f" ({debt['state']})"
+            )
+            for debt in item.get("owed", ())
+        ]
+    if result.get("more"):
+        lines.append(f"{result['more']} more: coordctl rundown --limit N")
+    decisions = result.get("decisions", 0)
+    oldest = result.get("oldest_decision_s")
+    waits = f", the oldest for {lasting(oldest)}" if oldest is not None else ""
+    lines.append(f"{decisions} decisions wait{waits}; {result.get('owed', 0)} things are owed.")
+    return with_gap("\n".join(lines), result)
+
+
+def _log(result: Record, now: float) -> str:
+    rows = [
+        [
+            str(item["seq"]),
+            ago(item["at"], now),
+            item["actor"],
+            item.get("proof") or "",
+            item["kind"],
+            item["id"],
+            item.get("task") or "",
+        ]
+        for item in result["items"]
+    ]
+    if not rows:
+        return with_gap("Nothing.", result)
+    columns = ("seq", "when", "who", "proof", "what", "record", "task")
+    return with_gap(table(columns, rows), result)
+
+
+def _doctor(result: Record, now: float) -> str:
+    lines = []
+    for item in result["items"]:
+        words = (item["level"], item["id"], item.get("reason"), item.get("subject"))
+        lines.append(visible("  ".join(filter(None, words))))
+        if item.get("remedy"):
+            lines.append(visible(f"      → {item['remedy']}"))
+    return "\n".join(lines)
+
+
+def _config(result: Record, now: float) -> str:
+    rows = [
+        [item["key"], json.dumps(item["value"]), item.get("unit") or "", item["source"]]
+        for item in result["items"]
+    ]
+    return with_gap(table(("key", "value", "unit", "from"), rows), result)
+
+
+def _brief(result: Record, now: float) -> str:
+    return visible(f"{result['id']} ({result['state']})\n\n{result['text']}", lines=True)
+
+
+RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
+    "rundown": _rundown,
+    "log": _log,
+    "doctor": _doctor,
+    "config": _config,
+    "brief show": _brief,
+    "note": line_of("{id} is noted."),
+    "decide": line_of(
+        "{id} is recorded. It goes into the next revision: coordctl brief regenerate"
+    ),
+    "review": line_of("{id} is filed: {verdict}."),
+    "handoff": line_of("{id} is filed: {outcome}."),
+    "archive": line_of("{id} is archived."),
+    "backup": line_of("{path} holds {tasks} tasks, up to line {seq}."),
+    "brief regenerate": line_of("{id} is {state}."),
+    "brief request": line_of("{id} is {state}."),
+    "brief adopt": line_of("{id} is {state}."),
+}
