@@ -1,0 +1,73 @@
+"""What people see of tasks, records and the workspace's state."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordctl import output, output_records
+
+NOW = 1_000_000.0
+ANSWERS = {
+    "rundown": {
+        "items": [
+            {
+                "id": "t-00000001", "seq": 1, "at": NOW, "title": "one \x1b[31m", "status": "waiting",
+                "worker_pane": "w1:p2", "parent": "coordinator",
+                "owed": [
+                    {"id": "q-00000001", "kind": "question", "to": "coordinator", "seq": 2,
+                     "since": NOW - 120, "age_s": 120.0, "state": "pending"},
+                ],
+            },
+        ],
+        "decisions": 1, "owed": 1, "oldest_decision_s": 120.0, "more": 3, "incomplete": True,
+    },
+    "log": {
+        "items": [
+            {"id": "q-00000001", "seq": 7, "at": NOW - 60, "kind": "question",
+             "actor": "worker:t-00000001", "proof": "token", "task": "t-00000001"},
+        ]
+    },
+    "doctor": {
+        "items": [
+            {"id": "clock", "level": "good", "subject": "", "reason": "", "remedy": ""},
+            {"id": "seats", "level": "bad", "subject": "coordinator", "reason": "replaced",
+             "remedy": "coordctl init --reclaim"},
+        ]
+    },
+    "config": {
+        "items": [
+            {"key": "backstop_s", "value": 15.0, "unit": "s", "source": "built-in", "doc": "…"},
+        ]
+    },
+    "brief show": {"id": "t-00000001.r1", "state": "active", "text": "# one\n\nDo it."},
+}  # fmt: skip
+SEEN = {
+    "rundown": ("waiting, w1:p2", "owes question q-00000001, 2 min ago", "3 more", "cannot be read"),
+    "log": ("worker:t-00000001  token", "1 min ago"),
+    "doctor": ("good  clock", "bad  seats  replaced  coordinator", "→ coordctl init --reclaim"),
+    "config": ("backstop_s  15.0   s     built-in",),
+    "brief show": ("t-00000001.r1 (active)", "Do it."),
+}
+
+
+@pytest.mark.parametrize("words", sorted(ANSWERS))
+def test_the_answer_tells_what_matters(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    output.show(words, ANSWERS[words], now=NOW)
+    shown = capsys.readouterr().out
+    for part in SEEN[words]:
+        assert part in shown
+    assert "\x1b" not in shown
+
+
+def test_nothing_is_said_in_words_too(capsys: pytest.CaptureFixture[str]) -> None:
+    output.show("rundown", {"items": []}, now=NOW)
+    output.show("log", {"items": []}, now=NOW)
+    assert capsys.readouterr().out == "No active task.\nNothing.\n"
+
+
+@pytest.mark.parametrize("words", sorted(output_records.RENDERERS))
+def test_an_answer_of_another_version_is_shown_as_it_is(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output.show(words, {"strange": "value"}, now=NOW)
+    assert "strange: value" in capsys.readouterr().out
