@@ -16,6 +16,17 @@ from tests.stories.told import attempts
 AGENT = Path(__file__).parent.parent / "cases" / "fake_agent.py"
 
 
+def wait_answering(stage: Stage, seconds: float) -> list[float]:
+    """Ask for the status all the time; how long each answer took."""
+    took, ends = [], time.monotonic() + seconds
+    while time.monotonic() < ends:
+        began = time.monotonic()
+        stage.call("daemon.status")
+        took.append(time.monotonic() - began)
+        time.sleep(0.05)
+    return sorted(took)
+
+
 class Attached:
     """A person's terminal of some width at a pane of the embedded host."""
 

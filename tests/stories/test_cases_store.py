@@ -12,7 +12,7 @@ import pytest
 
 from coordctl.demo.stage import Stage
 from coordctl.failures import Failure
-from tests.stories.bench import Fake
+from tests.stories.bench import Fake, wait_answering
 
 LONG_S = 60.0 if os.environ.get("CASES_SCALE") == "1" else 12.0
 """The daemon refuses after 8 s."""
@@ -28,17 +28,6 @@ def held(stage: Stage) -> Iterator[None]:
     finally:
         holder.rollback()
         holder.close()
-
-
-def wait_answering(stage: Stage, seconds: float) -> list[float]:
-    """Ask for the status all the time; how long each answer took."""
-    took, ends = [], time.monotonic() + seconds
-    while time.monotonic() < ends:
-        began = time.monotonic()
-        stage.call("daemon.status")
-        took.append(time.monotonic() - began)
-        time.sleep(0.05)
-    return sorted(took)
 
 
 def test_a_short_hold_only_takes_time(stage: Stage) -> None:

@@ -90,6 +90,7 @@ def test_enter_is_lost_for_good(stage: Stage) -> None:
     assert "typed, not submitted" in attempt["trail"][-1]["evidence"]
     assert "Enter repeated twice" in attempt["trail"][-1]["evidence"]
     assert len(fake.notes("swallowed")) == 3
+    assert stage.call("daemon.status")["stranded"] == [attempt["id"]]
     behind = fake.send("and this")
     assert "not submitted" in fake.why(message)["sentence"]
     fake.until_held(behind, "draft")

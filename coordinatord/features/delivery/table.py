@@ -166,6 +166,15 @@ def living(view: View) -> list[Attempt]:
     return ATTEMPTS.select(view, _LIVING).items
 
 
+def stranded(view: View) -> list[AttemptId]:
+    """Attempts whose text stands unsubmitted in a composer."""
+    return [
+        each.id
+        for each in ATTEMPTS.select(view, "stage IN ('claimed', 'typed')").items
+        if each.stranded
+    ]
+
+
 def give_up_in_hand(tx: Transaction, sources: Sources) -> int:
     """At start: what may have been typed and is not known to be is uncertain; how many were."""
     left = in_hand(tx)

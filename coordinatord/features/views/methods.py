@@ -192,6 +192,7 @@ class ViewMethods:
             terminal=self._connection(),
             held=held,
             pause=pause_of(view),
+            stranded=delivery.stranded(view),
             stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
             owed=len(owed.items),
             oldest_debt_s=max((now - item.since for item in owed.items), default=None),

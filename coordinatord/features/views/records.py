@@ -8,7 +8,7 @@ import msgspec
 
 from coordinatord.features.delivery.records import Attempt, HoldRecord, Stage
 from coordinatord.features.typing.records import Pause
-from coordinatord.ids import SeatId, TaskId
+from coordinatord.ids import AttemptId, SeatId, TaskId
 from coordinatord.terminals.port import Sighting
 
 
@@ -89,6 +89,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     held: dict[str, int]
     pause: Pause = Pause()
     stages: dict[Stage, int] = {}
+    stranded: list[AttemptId] = []
+    """Attempts whose text stands unsubmitted in a composer: a person has to see to them."""
     owed: int = 0
     oldest_debt_s: float | None = None
     seq: int = 0

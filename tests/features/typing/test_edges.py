@@ -13,7 +13,6 @@ from coordinatord.features.delivery.requests import NoticeSeat, PumpNow
 from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.panes.requests import BindSeat
 from coordinatord.features.questions.requests import AnswerQuestion
-from coordinatord.features.views.requests import ReadStatus
 from coordinatord.ids import COORDINATOR, PaneId
 from coordinatord.terminals.port import LookAt, Sighting
 from tests.features.staff import ask, new_task, next_idle, staffed, until_held, why
@@ -49,7 +48,7 @@ def on_call(house: House, method: str, pane: PaneId, do: Callable[[], Any]) -> N
 async def test_answered_while_the_recipient_is_observed(tmp_path: Path) -> None:
     """§3.8.5, C-10: what is left is named; nothing left, nothing typed and no attempt made."""
     async with living(tmp_path) as house:
-        boss, worker, question = await held_question(house)
+        boss, _worker, question = await held_question(house)
         answer = AnswerQuestion(question=question, text="80")
         on_call(house, "read", boss, lambda: house.call(answer, boss))
         house.host.set_status(boss, "idle")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -134,7 +135,7 @@ async def test_without_any_transcript_uncertain_stays_so(tmp_path: Path) -> None
 async def test_a_stalled_prompt_is_uncertain(tmp_path: Path) -> None:
     """agents.md §1, fact 6: the host's *stalled* says nothing about the text."""
     async with living(tmp_path) as house:
-        boss, worker, task = await staffed(house)
+        _boss, worker, task = await staffed(house)
         house.host.refuse("prompt", "agent_prompt_stalled")
         question = await ask(house, task, worker)
         await until_held(house, question, "uncertain")
@@ -152,7 +153,7 @@ async def test_two_texts_to_one_pane_keep_their_distance(tmp_path: Path) -> None
             await house.until(lambda wanted=number: len(house.host.submitted) == wanted)
             house.host.set_status(pane, "idle")
         times = [each.at for each in house.host.typed]
-        assert all(after - before >= 0.4 for before, after in zip(times, times[1:], strict=False))
+        assert all(after - before >= 0.4 for before, after in itertools.pairwise(times))
         assert len(house.host.submitted) == 3
 
 

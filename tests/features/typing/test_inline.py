@@ -35,6 +35,11 @@ async def send(house: House, to: str, text: str, **facts: object) -> Message:
     return await house.call(SendMessage(to=to, text=text, inline=True, **facts))  # type: ignore[arg-type]
 
 
+def letter(path: str) -> tuple[str, int]:
+    """What the file says, and who may read it."""
+    return Path(path).read_text(encoding="utf-8"), Path(path).stat().st_mode & 0o777
+
+
 async def agent_in(house: House) -> PaneId:
     """An agent without a role, to which nothing else is owed."""
     pane = house.host.add_agent()
@@ -102,8 +107,7 @@ async def test_a_long_text_goes_by_a_file_that_is_named(tmp_path: Path) -> None:
         assert state["file"] in typed
         assert typed.startswith("[msg m-")
         assert typed.endswith("[/msg]")
-        assert Path(state["file"]).read_text(encoding="utf-8") == "é" * 5000
-        assert Path(state["file"]).stat().st_mode & 0o077 == 0
+        assert letter(state["file"]) == ("é" * 5000, 0o600)
         assert state["removed"] == ["NUL"]
 
 
