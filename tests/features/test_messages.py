@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from coordinatord.daemon.app import _expire
+from coordinatord.daemon.sweep import _expire
 from coordinatord.daemon.settings import Settings
 from coordinatord.errors import PaneMissing, Refused
 from coordinatord.features.attention.requests import ListAttention, SeeAttention
