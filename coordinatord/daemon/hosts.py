@@ -36,14 +36,23 @@ async def find(
     environ: Mapping[str, str],
     database: Database,
     clock: Clock,
+    *,
+    deliberate: bool = False,
 ) -> Choice:
     """The host to use, pinned in the store while seats exist; the embedded one runs by then.
+
+    Args:
+        deliberate: somebody asked for this kind of host just now (``up --terminal``): what is pinned
+            does not count.
 
     Raises:
         Refused: ``host-unreachable`` if the embedded host does not come up.
     """
-    own = workspace.panes_socket
-    pinned = await database.read(_pinned)
+    last, binding = await database.read(_last)
+    own = await _own_socket(workspace, last, clock)
+    pinned = None
+    if last is not None and binding and not deliberate:
+        pinned = _as_configured(last, settings, own)
     named = [settings.herdr_socket] if settings.herdr_socket else []
     sockets = [*named, *herdr_sockets(environ)]
     answers = (
@@ -52,25 +61,43 @@ async def find(
         else await probe(sockets, deadline=PROBE_WITHIN_S, clock=clock)
     )
     choice = choose(settings.terminal, pinned, own=own, sockets=sockets, answers=answers)
-    if choice != pinned:
+    if choice != last:
         await database.write(_pin, choice)
     if choice.kind == "embedded":
-        await ensure_embedded(workspace, settings, environ, clock)
+        await ensure_embedded(workspace, choice.socket, environ, clock)
     return choice
 
 
+async def _own_socket(workspace: locate.Workspace, last: Choice | None, clock: Clock) -> str:
+    """Where the embedded host of this workspace is, or would be.
+
+    One that was started under another runtime folder lives on, and its lock keeps a second one from
+    starting.
+    """
+    own = workspace.panes_socket
+    if last is None or last.kind != "embedded" or last.socket == own:
+        return own
+    return last.socket if await _answers(last.socket, clock) else own
+
+
+def _as_configured(pinned: Choice, settings: Settings, own: str) -> Choice:
+    """The kind is what is pinned; where its socket is, the configuration may say anew."""
+    if pinned.kind == "embedded":
+        return Choice("embedded", own)
+    return Choice("herdr", settings.herdr_socket or pinned.socket)
+
+
 async def ensure_embedded(
-    workspace: locate.Workspace, settings: Settings, environ: Mapping[str, str], clock: Clock
+    workspace: locate.Workspace, socket: str, environ: Mapping[str, str], clock: Clock
 ) -> None:
     """Start the embedded host if it does not answer. It is a process of its own and outlives us.
 
     Raises:
         Refused: ``host-unreachable``.
     """
-    socket = workspace.panes_socket
     if await _answers(socket, clock):
         return
-    _start_embedded(workspace, settings, environ)
+    _start_embedded(workspace, socket, environ)
     with anyio.move_on_after(START_WITHIN_S):
         while not await _answers(socket, clock):
             await clock.sleep(LOOK_EVERY_S)
@@ -84,7 +111,7 @@ async def ensure_embedded(
 
 async def start_again(
     workspace: locate.Workspace,
-    settings: Settings,
+    socket: str,
     environ: Mapping[str, str],
     clock: Clock,
     log: Any,
@@ -92,22 +119,20 @@ async def start_again(
     """Try until the embedded host answers. It has a lock of its own: there is never a second."""
     while True:
         try:
-            await ensure_embedded(workspace, settings, environ, clock)
+            await ensure_embedded(workspace, socket, environ, clock)
             return
         except (Refused, OSError) as error:
             log.warning("host-not-started", why=str(error))
         await clock.sleep(AGAIN_AFTER_S)
 
 
-def _start_embedded(
-    workspace: locate.Workspace, settings: Settings, environ: Mapping[str, str]
-) -> None:
+def _start_embedded(workspace: locate.Workspace, socket: str, environ: Mapping[str, str]) -> None:
     log = workspace.file("panehost.log")
     command = [
         sys.executable,
         "-m",
         "coordinatord.panehost",
-        *("--socket", workspace.panes_socket),
+        *("--socket", socket),
         *("--state", workspace.file("panehost.json")),
         *("--log", log),
         *("--cwd", workspace.root),
@@ -137,12 +162,11 @@ async def _answers(socket: str, clock: Clock) -> bool:
     return bool(await probe([socket], deadline=PROBE_WITHIN_S, clock=clock))
 
 
-def _pinned(view: View) -> Choice | None:
-    """The choice that was made while the seats that exist were bound."""
-    if view.row("SELECT 1 FROM seats LIMIT 1") is None:
-        return None
+def _last(view: View) -> tuple[Choice | None, bool]:
+    """The choice that was made last, and whether it binds: it was made while seats existed."""
     row = view.row("SELECT value FROM meta WHERE key = ?", _PINNED)
-    return msgspec.json.decode(row[0], type=Choice) if row else None
+    last = msgspec.json.decode(row[0], type=Choice) if row else None
+    return last, view.row("SELECT 1 FROM seats LIMIT 1") is not None
 
 
 def _pin(tx: Transaction, choice: Choice) -> None:

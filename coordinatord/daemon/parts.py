@@ -264,7 +264,7 @@ class Parts:
             events_seen=health.events_seen,
             gaps_found=health.gaps_found,
             last_snapshot=self.sightings.last_snapshot,
-            trouble=self.sightings.trouble or health.trouble,
+            trouble=self.sightings.trouble or health.trouble or _unknown_protocol(facts),
         )
 
     def _host_may_be_typed_to(self) -> bool:
@@ -306,3 +306,9 @@ def _lives(process: ProcessId) -> bool:
 
 def _discover(link: Link, request: Discover) -> object:
     return document(catalogue.REQUESTS, __version__)
+
+
+def _unknown_protocol(facts: HostFacts | None) -> str | None:
+    if facts is None or facts.may_type:
+        return None
+    return f"its protocol {facts.protocol} is not known: panes are read, nothing is typed"

@@ -105,6 +105,9 @@ class Agent:
     def _deal_with_message(self, item: dict[str, Any]) -> None:
         self._coordctl("ack", item["id"])
 
+    def _deal_with_attention(self, item: dict[str, Any]) -> None:
+        self._coordctl("attention", "seen", item["id"])
+
     def _coordctl(self, *words: str) -> Any:
         command = [os.environ.get("COORDCTL", "coordctl"), *words, "--json"]
         self._note("call", words=list(words[:2]))

@@ -85,7 +85,8 @@ class Stage:
             Failure: what the daemon or the transport refused.
         """
         target = transport.Target(self.environ, directory=str(self.root))
-        target.flags = ("--terminal", self._terminal)
+        if self._terminal != "auto":
+            target.flags = ("--terminal", self._terminal)
         self._up = True
         return transport.call(target, method, params)
 

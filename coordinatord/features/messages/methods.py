@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from coordinatord.errors import Refused
+from coordinatord.errors import Refused, WorldFailed
 from coordinatord.features.messages import table
 from coordinatord.features.messages.records import Message
 from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
@@ -36,7 +36,14 @@ class MessageMethods:
     async def look(self, caller: Caller, request: SendMessage) -> Addressed | None:
         """Who is in the pane that is addressed; None if a seat is."""
         pane = self._pane_of(request.to)
-        return Addressed(*await occupant_in(self._lookout, pane)) if pane else None
+        if pane is None:
+            return None
+        try:
+            return Addressed(*await occupant_in(self._lookout, pane))
+        except (WorldFailed, Refused):
+            if is_pane(request.to):
+                raise
+            return None  # a peer's seat is owed things too while its pane cannot be seen
 
     def send(
         self, tx: Transaction, caller: Caller, request: SendMessage, found: Addressed | None
