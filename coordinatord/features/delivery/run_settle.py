@@ -7,6 +7,7 @@ it look again. It types nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Final
 
 import anyio
 import anyio.abc
@@ -28,8 +29,8 @@ from coordinatord.store.changes import Changes
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.terminals.port import Sighting
 
-IN_HAND_PAUSE_S = 1.0
-"""How soon attempts that somebody has in hand are looked at again."""
+CALM_S: Final = 0.1
+"""Pause after a change before it is looked at: delivering goes first, and changes come in bursts."""
 
 
 class Settler:
@@ -71,6 +72,7 @@ class Settler:
             except Refused:
                 pause = self._backstop_s  # the store is busy or full: nothing is lost by waiting
             await self._wait(stored, seen, pause)
+            await self._clock.sleep(CALM_S)
 
     async def _pass(self) -> float:
         """Look at what is due; seconds until something is due again."""

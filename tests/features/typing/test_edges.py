@@ -14,9 +14,10 @@ from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.panes.requests import BindSeat
 from coordinatord.features.questions.requests import AnswerQuestion
 from coordinatord.ids import COORDINATOR, PaneId
+from coordinatord.terminals.fake_host import FakeHost
 from coordinatord.terminals.port import LookAt, Sighting
 from tests.features.staff import ask, new_task, next_idle, staffed, until_held, why
-from tests.house import House, living
+from tests.house import FastClock, House, living
 
 
 async def held_question(house: House) -> tuple[PaneId, PaneId, str]:
@@ -202,6 +203,24 @@ async def test_a_pane_that_does_not_report_its_session_is_told(tmp_path: Path) -
         question = await ask(house, task, worker)
         await house.until(lambda: house.prompts(boss))
         assert question in house.prompts(boss)[0]
+
+
+async def test_two_daemons_on_one_store_type_once(tmp_path: Path) -> None:
+    """§3.8.2, C-12: even past the lock that keeps a second one away, the claim decides."""
+    clock = FastClock()
+    host = FakeHost(clock.awake)
+    async with (
+        living(tmp_path, host, clock=clock) as one,
+        living(tmp_path, host, clock=clock) as two,
+    ):
+        boss, _, question = await held_question(one)
+        for _ in range(5):
+            host.set_status(boss, "working")
+            host.set_status(boss, "idle")
+        await one.until(lambda: one.prompts(boss))
+        await one.rest()
+        await two.rest()
+        assert len([text for text in one.prompts(boss) if question in text]) == 1
 
 
 async def test_two_recipients_do_not_wait_for_each_other(tmp_path: Path) -> None:
