@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from coordctl.demo import timeline
+from coordctl.demo import apart, timeline
 from coordctl.demo.stage import Actor, NotAsTold, Stage
 from coordctl.failures import Failure
 
-USAGE = (
-    "usage: coordctl demo [--keep]\n\n  --keep  leave the workspace running and say where it is\n"
-)
+USAGE = """usage: coordctl demo [--terminal embedded|herdr] [--keep]
+
+  --terminal  where the panes are shown: in a pane host of its own (embedded), or in the Herdr that
+              runs already, in a host workspace of its own that is closed at the end
+  --keep      leave the workspace running and say where it is
+"""
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -21,21 +25,46 @@ def main(arguments: Sequence[str]) -> int:
     if any(word in ("-h", "--help") for word in arguments):
         sys.stdout.write(USAGE)
         return 0
-    if set(arguments) - {"--keep"}:
+    terminal = _terminal_in(arguments)
+    if terminal is None:
         sys.stderr.write(USAGE)
         return 2
-    stage, begun = Stage(), time.monotonic()
+    if terminal == "herdr" and apart.needed(os.environ):
+        return apart.run(arguments)
+    waiting = apart.begin(os.environ)
+    status = _perform(Stage(terminal), keep="--keep" in arguments)
+    apart.end(waiting, status)
+    return status
+
+
+def _terminal_in(arguments: Sequence[str]) -> str | None:
+    """The host that is asked for; None for words that cannot be understood."""
+    match [word for word in arguments if word != "--keep"]:
+        case []:
+            return "embedded"
+        case ["--terminal", "embedded" | "herdr" as kind] | [
+            "--terminal=embedded" | "--terminal=herdr" as kind
+        ]:
+            return kind.rpartition("=")[2]
+        case _:
+            return None
+
+
+def _perform(stage: Stage, *, keep: bool) -> int:
+    begun = time.monotonic()
     try:
         Play(stage).run()
         _say(f"\nEverything happened as told, in {time.monotonic() - begun:.1f} s.")
         return 0
     except (NotAsTold, Failure) as error:
         _say(f"\nNot as told: {error}")
+        if isinstance(error, Failure) and error.hint:
+            _say(f"hint: {error.hint}")
         return 1
     except KeyboardInterrupt:
         return 130
     finally:
-        if "--keep" in arguments:
+        if keep:
             _say(
                 f"Left running in {stage.root}; end it with: coordctl -C {stage.root} down --panes"
             )
@@ -64,7 +93,10 @@ class Play:
     def _set_up(self) -> tuple[Actor, Actor]:
         stage = self._stage
         status = stage.call("daemon.status")
-        _step(f"daemon {status['pid']} with its own pane host ({status['terminal']['kind']})")
+        kind = status["terminal"]["kind"]
+        where = "in your Herdr" if kind == "herdr" else f"with its own pane host ({kind})"
+        stage.until("the terminal host answers", stage.connected)
+        _step(f"daemon {status['pid']} {where}")
         coordinator = stage.enter("coordinator", "--init")
         seats = {pane["pane_id"]: pane.get("seat") for pane in stage.call("pane.list")["items"]}
         _check(seats[coordinator.pane] == "coordinator", "the coordinator took its seat")

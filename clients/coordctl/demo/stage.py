@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,11 @@ class Actor:
 
 
 class Stage:
-    """A temporary workspace with a daemon and an embedded pane host of its own."""
+    """A temporary workspace with a daemon of its own.
+
+    Args:
+        terminal: ``embedded`` for a pane host of its own, ``herdr`` for the one that runs already.
+    """
 
     def __init__(self, terminal: str = "embedded", root: Path | None = None) -> None:
         self.root = root or Path(tempfile.mkdtemp(prefix="coord-demo-"))
@@ -62,6 +66,8 @@ class Stage:
         }
         # panes start a plain shell: what a person's own start-up files do is no part of the story
         self.environ |= {"SHELL": "/bin/sh", "HOME": str(self.props)}
+        if terminal == "herdr":
+            self.environ |= _way_to_herdr(os.environ)
         self._terminal = terminal
         locate.make(locate.Workspace(str(self.root), self.environ))
         self._up = False
@@ -106,6 +112,10 @@ class Stage:
             f"{name} is up", lambda: actor.notes("ready") and self.status_of(actor) == "idle"
         )
         return actor
+
+    def connected(self) -> bool:
+        """Does the terminal host answer the daemon?"""
+        return bool(self.call("daemon.status")["terminal"]["connected"])
 
     def status_of(self, actor: Actor) -> str | None:
         """The agent's state as the terminal host reports it; None while it shows no agent."""
@@ -164,6 +174,15 @@ class Stage:
         except (Failure, NotAsTold, OSError) as error:
             print(f"coordctl demo: clean-up: {error}", file=sys.stderr)
         shutil.rmtree(self.root, ignore_errors=True)
+
+
+def _way_to_herdr(environ: Mapping[str, str]) -> dict[str, str]:
+    """What says where a Herdr listens: never which pane we are in."""
+    names = ("HERDR_SOCKET_PATH", "HERDR_SESSION", "XDG_CONFIG_HOME")
+    way = {name: environ[name] for name in names if environ.get(name)}
+    if "HOME" in environ:  # ours is another one
+        way.setdefault("XDG_CONFIG_HOME", os.path.join(environ["HOME"], ".config"))
+    return way
 
 
 def _lives(pid: int) -> bool:
