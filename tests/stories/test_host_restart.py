@@ -233,7 +233,7 @@ def test_a_resumed_conversation_keeps_its_seat(resumable: Stage, number: signal.
     )
     stage.until("it is known", lambda: _panes(stage)[agent.pane]["agent_session"])
     saved = stage.root / ".coordinatord" / "panehost.json"
-    stage.until("it is saved", lambda: '"herdr:codex"' in saved.read_text())
+    stage.until("it is saved", lambda: saved.exists() and "herdr:codex" in saved.read_text())
     first = stage.act("message.send", to="coordinator", text="one")["id"]
     stage.until("it was told", lambda: first in told.named(agent))
     terminal = _panes(stage)[agent.pane]["terminal_id"]

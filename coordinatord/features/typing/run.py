@@ -156,11 +156,17 @@ class Typist:
         """Type as it is, unguarded: an operator's explicit wish.
 
         Raises:
-            Refused: ``paused``.
+            Refused: ``paused``, ``host-protocol``.
             WorldFailed: as the terminal port says.
         """
         if self.paused:
             raise Refused("paused", "Typing is paused.", "Allow it again: coordctl resume")
+        if not self._may_type():
+            raise Refused(
+                "host-protocol",
+                "The terminal host speaks a protocol that is not known: nothing is typed.",
+                "A newer coordinatord may know it. Its number: coordctl status",
+            )
         async with self.turn(pane):
             await self._terminal.send(pane, text, ("enter",) if enter else ())
             self._last[pane] = self._clock.awake()
