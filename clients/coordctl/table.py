@@ -397,7 +397,7 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
          'help': 'Show who did what, and how that one was proven: the newest acts, or those '
                  'after a line.',
          'fields': {'task': {'kind': 'text', 'help': 'Only what is about this task.'},
-                    'record': {'kind': 'text', 'help': 'Only changes of this record.'},
+                    'record': {'kind': 'text', 'help': 'Only changes of this record or seat.'},
                     'actor': {'kind': 'text', 'help': 'Only what this seat did.'},
                     'after': {'kind': 'integer', 'help': 'Only lines after this seq.'},
                     'limit': {'kind': 'integer',

@@ -48,6 +48,9 @@ OTHER: dict[str, dict[str, Any]] = {
     "brief.regenerate": {"policy": "other words"},
     "message.withdraw": {"message": "m-00000000"},
     "tool.cancel": {"run": "x-00000000"},
+    "task.archive": {"acknowledge": False},
+    "upkeep.backup": {"destination": "/tmp/elsewhere.db"},
+    "upkeep.prune": {"older_than_s": 7200.0},
 }
 """Another body of the same method; by default other words."""
 
@@ -60,7 +63,7 @@ BODILESS = {
 }
 """Nothing is asked but the method itself: there is no other body."""
 
-REPEATABLE = {"tool.result"}
+REPEATABLE = {"tool.result", "upkeep.doctor"}
 """Taking it twice changes nothing, so its key decides nothing."""
 
 

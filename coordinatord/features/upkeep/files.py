@@ -74,7 +74,9 @@ def _default(premises: Premises, now: float) -> Path:
 def _accepted(premises: Premises, destination: str) -> Path:
     target = Path(destination)
     if not target.is_absolute():
-        raise Refused("bad-params", f"{destination!r:.200} is not an absolute path.")
+        raise Refused(
+            "bad-params", f"{destination!r:.200} is not an absolute path.", "Begin it with a slash."
+        )
     try:
         folder = target.parent.resolve(strict=True)
     except OSError:

@@ -56,10 +56,10 @@ class UpkeepMethods:
     async def back_up(self, caller: Caller, request: BackUp) -> Saved:
         """Copy, read again, say what is in it."""
         now = self._wall()
-        await self._database.write(_journal_backup, caller)
         path = await anyio.to_thread.run_sync(
             files.back_up, self._premises, request.destination, now
         )
+        await self._database.write(_journal_backup, caller)
         seq, tasks = await anyio.to_thread.run_sync(files.contents, path)
         size = (await anyio.Path(path).stat()).st_size
         return Saved(path=str(path), bytes=size, seq=seq, at=now, tasks=tasks)

@@ -45,7 +45,17 @@ class Examine(Mutation[Listing[Finding]], frozen=True, kw_only=True, tag="upkeep
 class Export(Request[Page], frozen=True, kw_only=True, tag="upkeep.export"):
     """Read all records, part by part, as they are stored."""
 
-    after: Annotated[str, Meta(description="Where the last part ended.")] | None = None
+    after: (
+        Annotated[
+            str,
+            Meta(
+                max_length=200,
+                pattern=r"^\w+:[\w:.-]*$",
+                description="Where the last part ended.",
+            ),
+        ]
+        | None
+    ) = None
     limit: Annotated[int, Meta(ge=1, le=1000, description="Most records in a part.")] = 500
 
 

@@ -197,9 +197,13 @@ def export(view: View, after: str | None, limit: int) -> Page:
         Refused: ``bad-params`` where ``after`` is not what a part ended with.
     """
     names = [table.name for table in EVERY]
-    name, colon, last = (after or f"{names[0]}:").partition(":")
+    name, colon, last = (f"{names[0]}:" if after is None else after).partition(":")
     if not colon or name not in names:
-        raise Refused("bad-params", f"{after!r:.80} is not where a part ended.")
+        raise Refused(
+            "bad-params",
+            f"{after!r:.80} is not where a part ended.",
+            "Give the ``next`` of a part, or nothing to begin.",
+        )
     items: list[Exported] = []
     lost: list[str] = []
     for table in EVERY[names.index(name) :]:

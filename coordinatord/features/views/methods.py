@@ -13,6 +13,7 @@ from coordinatord.features.briefs import table as briefs
 from coordinatord.features.delivery import pacing, run_wake
 from coordinatord.features.delivery import table as delivery
 from coordinatord.features.delivery.records import Attempt, Told
+from coordinatord.features.delivery.run_shadow import SHADOWS, mode_of
 from coordinatord.features.messages.table import MESSAGES
 from coordinatord.features.obligations.records import Obligation, Owed
 from coordinatord.features.obligations.table import Sources, about
@@ -55,6 +56,7 @@ TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
     "decision": briefs.DECISIONS,
     "attempt": delivery.ATTEMPTS,
     "tool-run": RUNS,
+    "shadow": SHADOWS,
 }
 """Where each kind of record is kept."""
 
@@ -192,6 +194,7 @@ class ViewMethods:
             terminal=self._connection(),
             held=held,
             pause=pause_of(view),
+            shadow=mode_of(view).on,
             stranded=delivery.stranded(view),
             stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
             owed=len(owed.items),

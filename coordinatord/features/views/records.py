@@ -88,6 +88,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     terminal: Connection
     held: dict[str, int]
     pause: Pause = Pause()
+    shadow: bool = False
+    """Nothing is typed: what would be is recorded (shadow mode)."""
     stages: dict[Stage, int] = {}
     stranded: list[AttemptId] = []
     """Attempts whose text stands unsubmitted in a composer: a person has to see to them."""

@@ -13,6 +13,10 @@ from coordinatord.features.views.waiting import Until, Waited
 from coordinatord.wire.requests import Listing, Request
 
 
+_Name = Annotated[str, Meta(max_length=80, pattern=r"^[\w:.-]+$")]
+"""Written like an id or a seat."""
+
+
 class ReadInbox(Request[Inbox], frozen=True, kw_only=True, tag="inbox.read"):
     """Show what you owe others: questions to answer, answers to apply, reports to verify, messages."""
 
@@ -43,8 +47,8 @@ class ReadLog(Request[Listing[AuditLine]], frozen=True, kw_only=True, tag="log.r
     """Show who did what, and how that one was proven: the newest acts, or those after a line."""
 
     task: Annotated[str, Meta(description="Only what is about this task.")] | None = None
-    record: Annotated[str, Meta(description="Only changes of this record.")] | None = None
-    actor: Annotated[str, Meta(description="Only what this seat did.")] | None = None
+    record: Annotated[_Name, Meta(description="Only changes of this record or seat.")] | None = None
+    actor: Annotated[_Name, Meta(description="Only what this seat did.")] | None = None
     after: Annotated[int, Meta(ge=0, description="Only lines after this seq.")] | None = None
     limit: Annotated[int, Meta(ge=1, le=1000, description="Most lines to show.")] = 100
 
