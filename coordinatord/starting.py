@@ -42,6 +42,11 @@ class Start:
         return ended and not _somebody_holds(self._workspace.file("lock"))
 
     @property
+    def refused(self) -> bool:
+        """It ended by itself because something stood in its way, and said what in its log."""
+        return self._child.returncode == 1
+
+    @property
     def sentence(self) -> str:
         """What to say about a failed start, with the daemon's own last words."""
         words = self._last_words()

@@ -31,7 +31,7 @@ def start(
     """
     workspace = target.address.workspace
     assert workspace is not None
-    begun = Start(workspace, target.environ, target.flags)
+    begun = target.begun = Start(workspace, target.environ, target.flags)
     stream = _poll(connect, deadline, lambda: begun.failed)
     if stream is None:
         raise Failure("no-daemon", begun.sentence, begun.hint)
@@ -78,8 +78,16 @@ def foreign(path: str, uid: int) -> Failure:
     )
 
 
-def lost_twice(mutation: bool) -> Failure:
-    """What is known after the second lost connection."""
+def lost_twice(target: Target, *, mutation: bool, ours: bool) -> Failure:
+    """What is known after the second lost connection.
+
+    Args:
+        mutation: whether the request may have changed something.
+        ours: the first connection was to a daemon started for it, not to one that ran already.
+    """
+    begun = target.begun
+    if begun is not None and (ours or not mutation) and _ends_badly(begun):
+        return Failure("no-daemon", begun.sentence, begun.hint)
     if mutation:
         return Failure(
             "uncertain",
@@ -87,6 +95,14 @@ def lost_twice(mutation: bool) -> Failure:
             "Repeat it with the same --key, or look first: coordctl inbox",
         )
     return Failure("no-daemon", "The daemon went away twice before it answered.", "Try again.")
+
+
+def _ends_badly(begun: Start) -> bool:
+    """Did the daemon that we started refuse to run? It listens before it has looked at everything."""
+    deadline = time.monotonic() + BACK_S
+    while not begun.refused and time.monotonic() < deadline:
+        time.sleep(PAUSE_S)
+    return begun.refused
 
 
 def nobody(target: Target) -> Failure:

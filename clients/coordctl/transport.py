@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any, Final, TypeAlias
 
+    from coordinatord.starting import Start
+
     Json: TypeAlias = Any
 
 SILENCE_S: Final = 15.0
@@ -50,6 +52,8 @@ class Target:
         self.start = start
         self.flags: tuple[str, ...] = ()
         """Flags for a daemon that has to be started."""
+        self.begun: Start | None = None
+        """The newest start that was made for this target."""
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -167,9 +171,11 @@ def call(target: Target, method: str, params: dict[str, Json]) -> Json:
     Raises:
         Failure: the daemon's refusal, or ours: ``no-daemon``, ``uncertain``, ``folder-unsafe``.
     """
+    ours = False
     for last in (False, True):
         try:
             with connect(target, again=last) as connection:
+                ours = ours if last else target.begun is not None
                 connection.send(hello(target.environ), request(1, method, params))
                 try:
                     return connection.answer_to(1)
@@ -179,7 +185,7 @@ def call(target: Target, method: str, params: dict[str, Json]) -> Json:
                     connection.wait_closed()  # the next one can start when this one is gone
         except Lost:
             pass
-    raise _absent().lost_twice("key" in params)
+    raise _absent().lost_twice(target, mutation="key" in params, ours=ours)
 
 
 def request(number: int, method: str, params: dict[str, Json]) -> dict[str, Json]:

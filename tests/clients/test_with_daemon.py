@@ -142,6 +142,19 @@ def test_a_daemon_that_cannot_start_says_why(place: Place) -> None:
     assert "no_such_key" in json.loads(result.stderr)["message"]
 
 
+@pytest.mark.parametrize("command", [("up",), ("inbox",), ("task", "new", "one")])
+def test_a_daemon_that_refuses_its_database_says_why(
+    place: Place, command: tuple[str, ...]
+) -> None:
+    """It listens before it looks at the database, so a client may be connected when it ends."""
+    workspace = locate.Workspace(str(place.root), place.variables)
+    locate.make(workspace)
+    Path(workspace.file("coordinator.db")).mkdir(mode=0o700)
+    result = place.run(*command, "--json")
+    assert (result.returncode, result.stdout) == (3, b"")
+    assert "coordinator.db" in json.loads(result.stderr)["message"]
+
+
 def test_the_same_key_gives_the_same_answer(place: Place) -> None:
     """D-40: also across a restart of the daemon."""
     place.json("up")
