@@ -212,13 +212,13 @@ def _inbox(result: Record, now: float) -> str:
 
 
 def _whoami(result: Record, now: float) -> str:
-    where = f", in {result['pane']}" if result.get("pane") else ", outside every pane"
-    proofs = {
-        "claim": "only claimed: you may read and nothing else",
-        "operator": "you are a person",
-    }
-    proof = proofs.get(result["proof"], f"proven by {result['proof']}")
-    lines = [f"You are {bold(visible(result['id']))}{where}: {proof}."]
+    if result["proof"] == "operator":
+        facts = "a person outside every pane"
+    else:
+        claimed = "only claimed: you may read and nothing else"
+        proof = claimed if result["proof"] == "claim" else f"proven by {result['proof']}"
+        facts = f"in {result['pane']}, {proof}" if result.get("pane") else proof
+    lines = [f"You are {bold(visible(result['id']))}: {facts}."]
     if result.get("doubt"):
         lines.append(f"  but {visible(result['doubt'])}")
     return "\n".join(lines)
@@ -242,7 +242,7 @@ def _init(result: Record, now: float) -> str:
 def _why(result: Record, now: float) -> str:
     lines = [f"{bold(result['id'])}: {visible(result['sentence'])}"]
     if result.get("held"):
-        since = f" since {ago(result['since'], now)}" if result.get("since") else ""
+        since = f" for {lasting(now - result['since'])}" if result.get("since") else ""
         lines.append(f"  held ({result['held']}){since}")
     evidence = result.get("evidence")
     for attempt in result.get("attempts", ()) if evidence else ():

@@ -21,7 +21,7 @@ def _rundown(result: Record, now: float) -> str:
     lines = []
     for item in items:
         facts = [item["status"], item.get("worker_pane") or "no worker"]
-        lines.append(visible(f"{bold(item['id'])}  {item['title']}  ({', '.join(facts)})"))
+        lines.append(f"{bold(item['id'])}  {visible(item['title'])}  ({visible(', '.join(facts))})")
         lines += [
             visible(
                 f"    {debt['to']} owes {debt['kind']} {debt['id']}, {ago(debt['since'], now)}"
@@ -34,8 +34,56 @@ def _rundown(result: Record, now: float) -> str:
     decisions = result.get("decisions", 0)
     oldest = result.get("oldest_decision_s")
     waits = f", the oldest for {lasting(oldest)}" if oldest is not None else ""
-    lines.append(f"{decisions} decisions wait{waits}; {result.get('owed', 0)} things are owed.")
+    wait = f"{counted(decisions, 'decision')} wait{'s' if decisions == 1 else ''}{waits}"
+    owed = result.get("owed", 0)
+    lines.append(f"{wait}; {counted(owed, 'thing')} {'is' if owed == 1 else 'are'} owed.")
     return with_gap("\n".join(lines), result)
+
+
+def counted(amount: int, name: str) -> str:
+    """``1 thing``, ``2 things``."""
+    return f"{amount} {name}" if amount == 1 else f"{amount} {name}s"
+
+
+def _task_list(result: Record, now: float) -> str:
+    rows = [
+        [item["id"], item["state"]["kind"], ago(item["at"], now), item["title"]]
+        for item in result["items"]
+    ]
+    if not rows:
+        return with_gap("No task.", result)
+    return with_gap(table(("task", "state", "begun", "title"), rows), result)
+
+
+_ALERTS: Final = {
+    "blocked": "its agent asks its person",
+    "idle-without-report": "its agent stands idle and has not reported",
+    "exited": "its agent has exited",
+    "closed": "its pane is closed",
+}
+
+
+def _alerts(result: Record, now: float) -> str:
+    lines = []
+    for item in result["items"]:
+        what = _ALERTS.get(item["kind"], item["kind"])
+        head = f"worker of {item['task']}: {what}, {ago(item['at'], now)}"
+        lines.append(f"{bold(item['id'])}  {visible(head)}  ({item['state']['kind']})")
+        if item["kind"] != "closed" and item.get("reading"):
+            lines.append(visible(f"    look: {item['reading']}"))
+        if item["state"]["kind"] == "open":
+            lines.append(f"    → attention seen {item['id']}")
+    return with_gap("\n".join(lines) or "No alert.", result)
+
+
+def _waited(result: Record, now: float) -> str:
+    if not result["over"]:
+        text = f"{result['id']} is not {result['until']} yet: {result['state']}."
+    elif result["state"] == "gone":
+        text = f"{result['id']} is gone: no agent is in front in its pane."
+    else:
+        text = f"{result['id']}: {result['state']}."
+    return visible(text)
 
 
 def _log(result: Record, now: float) -> str:
@@ -69,10 +117,14 @@ def _doctor(result: Record, now: float) -> str:
 
 def _config(result: Record, now: float) -> str:
     rows = [
-        [item["key"], json.dumps(item["value"]), item.get("unit") or "", item["source"]]
+        [item["key"], _setting(item["value"]), item.get("unit") or "", item["source"]]
         for item in result["items"]
     ]
     return with_gap(table(("key", "value", "unit", "from"), rows), result)
+
+
+def _setting(value: Any) -> str:
+    return "not set" if value is None else json.dumps(value)
 
 
 def _brief(result: Record, now: float) -> str:
@@ -84,6 +136,9 @@ RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
     "log": _log,
     "doctor": _doctor,
     "config": _config,
+    "task list": _task_list,
+    "attention list": _alerts,
+    "wait": _waited,
     "brief show": _brief,
     "note": line_of("{id} is noted."),
     "decide": line_of(

@@ -96,7 +96,7 @@ def test_why_is_its_sentence_first(capsys: pytest.CaptureFixture[str]) -> None:
         "since": NOW - 61,
         "attempts": [attempt],
     }
-    sentence = ["q-9f3t8b2c: It waits: the agent is busy.", "  held (busy) since 1 min ago"]
+    sentence = ["q-9f3t8b2c: It waits: the agent is busy.", "  held (busy) for 1 min"]
     assert shown("why", result, capsys).splitlines() == sentence
     seen = {"pane": "w1:p2", "agent": "codex", "status": "working"}
     assert shown("why", result | {"evidence": {"seen": seen}}, capsys).splitlines() == [
@@ -187,3 +187,44 @@ def test_tables_are_coloured_on_a_terminal_only_and_never_read_markup() -> None:
     assert "\x1b[36m" not in plain
     for text in (coloured, plain):
         assert "[bold]x[/bold]" in text
+
+
+def test_a_rundown_on_a_terminal_is_bold_and_not_escaped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Emphasis is ours and obeyed; a title's control characters are neither."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    item = {"id": "t-1h6v5w0z", "title": "a\x1bb", "status": "waiting", "worker_pane": "w1:p2"}
+    text = shown("rundown", {"items": [item], "decisions": 1, "owed": 1}, capsys)
+    assert text.splitlines() == [
+        "\x1b[1mt-1h6v5w0z\x1b[0m  a\\x1bb  (waiting, w1:p2)",
+        "1 decision waits; 1 thing is owed.",
+    ]
+
+
+def test_a_wait_is_told_in_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    waited = {"id": "coordinator", "until": "settled", "over": False, "state": "working"}
+    assert shown("wait", waited, capsys) == "coordinator is not settled yet: working.\n"
+    gone = waited | {"over": True, "state": "gone"}
+    assert shown("wait", gone, capsys) == "coordinator is gone: no agent is in front in its pane.\n"
+    applied = {"id": "q-9f3t8b2c", "until": "answered", "over": True, "state": "applied"}
+    assert shown("wait", applied, capsys) == "q-9f3t8b2c: applied.\n"
+
+
+def test_an_alert_says_what_was_seen_and_what_settles_it(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    alert = {
+        "id": "a-4r4g1xy2",
+        "task": "t-1h6v5w0z",
+        "kind": "exited",
+        "at": NOW - 120,
+        "reading": "coordctl pane read w1:p2",
+        "state": {"kind": "open"},
+    }
+    assert shown("attention list", {"items": [alert]}, capsys).splitlines() == [
+        "a-4r4g1xy2  worker of t-1h6v5w0z: its agent has exited, 2 min ago  (open)",
+        "    look: coordctl pane read w1:p2",
+        "    → attention seen a-4r4g1xy2",
+    ]
