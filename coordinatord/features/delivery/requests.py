@@ -8,6 +8,7 @@ from msgspec import Meta
 
 from coordinatord.features.delivery.episodes import Episode, Shown
 from coordinatord.features.delivery.records import Initiated, Pass
+from coordinatord.features.delivery.shadow import Mode, Report
 from coordinatord.features.delivery.switch import EventsState
 from coordinatord.wire.requests import Access, Mutation, Request
 
@@ -61,6 +62,24 @@ class DisableDelivery(Mutation[EventsState], frozen=True, kw_only=True, tag="del
 
 class ReadDelivery(Request[EventsState], frozen=True, kw_only=True, tag="delivery.status"):
     """Show whether delivery by events is on, what is wrong with it, and how old the oldest debts are."""
+
+
+class EnterShadow(Mutation[Mode], frozen=True, kw_only=True, tag="delivery.shadow-on"):
+    """Type nothing from now on: record what would be typed, and whether that would have been right."""
+
+    access: ClassVar[Access] = Access.COORDINATION
+
+
+class LeaveShadow(Mutation[Mode], frozen=True, kw_only=True, tag="delivery.shadow-off"):
+    """Type again; what is still owed is told now."""
+
+    access: ClassVar[Access] = Access.COORDINATION
+
+
+class ReadShadow(Request[Report], frozen=True, kw_only=True, tag="delivery.shadow-report"):
+    """Show what would have been typed since shadow mode was last switched on, and how right it was."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000, description="Most texts to list.")] = 50
 
 
 class ShowWake(Request[Shown], frozen=True, kw_only=True, tag="wake.show"):

@@ -294,7 +294,8 @@ class Pump:
     def _valid_look(self, seat: SeatId, seen: object) -> Look | None:
         """The last closer look, unless the pane has been seen to change since."""
         look = self._looks.get(seat)
-        if look is not None and look.seen != seen:
+        over = look is not None and look.held.reason == "shadow" and not self._switch.shadow
+        if look is not None and (over or look.seen != seen):
             del self._looks[seat]
             return None
         return look

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeAlias
 
 import anyio
@@ -16,12 +17,13 @@ import anyio.to_thread
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.features.delivery import notice, run_wake, table
+from coordinatord.features.delivery import notice, run_wake, shadow, table
 from coordinatord.features.delivery.pacing import Recipient, sendable
-from coordinatord.features.delivery.records import Attempt, Mark, Receipt, Stage, Wanted
+from coordinatord.features.delivery.records import Attempt, Mark, Receipt, Stage, Told, Wanted
 from coordinatord.features.delivery.run_evidence import Witness
 from coordinatord.features.delivery.run_follow import Follower
 from coordinatord.features.delivery.run_letters import put_letter
+from coordinatord.features.delivery.run_shadow import Shadower
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.judgement import Gone, Unseen, refreshed
@@ -86,6 +88,7 @@ class Deliverer:
         spelling: Callable[[str], str],
         witness: Witness,
         letters: Letters,
+        shadower: Shadower,
     ) -> None:
         """``spelling`` says how `coordctl` is called in the pane with this terminal id."""
         self._database = database
@@ -96,6 +99,7 @@ class Deliverer:
         self._spelling = spelling
         self._witness = witness
         self._letters = letters
+        self._shadower = shadower
         self._in_hand: set[AttemptId] = set()
         self._follower = Follower(database, lookout, typist, sources, witness, clock)
 
@@ -109,8 +113,9 @@ class Deliverer:
         return self._typist.paused
 
     async def learn_pause(self) -> None:
-        """At start: a pause survives the daemon."""
+        """At start: a pause and the shadow mode survive the daemon."""
         self._typist.paused = (await self._database.read(pause_of)).paused
+        await self._shadower.learn()
 
     async def deliver(self, name: SeatId, forced: bool) -> Kept:
         """Tell one seat what it is owed, once, if a fresh look allows it."""
@@ -134,6 +139,8 @@ class Deliverer:
         if isinstance(looked, Held):
             return looked
         ready = await self._make_ready(judged, looked, forced)
+        if self._shadower.on:
+            return await self._shadower.instead(seat, ready, self._wanted, self._write)
         with anyio.CancelScope(shield=True):
             # once claimed, the attempt is carried to its outcome: a stop must not leave it uncertain
             typed = await self._claim_and_type(seat, ready)
@@ -200,14 +207,23 @@ class Deliverer:
         table.release(tx, seat.id)
         return Claimed(record, written)
 
-    def _wanted(self, tx: Transaction, seat: Seat, seen: Sighting, forced: bool) -> Wanted:
+    def _wanted(
+        self,
+        tx: Transaction,
+        seat: Seat,
+        seen: Sighting,
+        forced: bool,
+        foretold: Mapping[str, Told] = MappingProxyType({}),
+    ) -> Wanted:
+        """What to tell; ``foretold`` is what shadow mode counts as told."""
         owed = self._sources.owed_to(tx, tx.now, seat.id)
-        told = table.told_to(tx, seat.id, seat.binding)
+        told = {**table.told_to(tx, seat.id, seat.binding), **foretold}
         recipient = Recipient(
             seat=seat.id,
             items=tuple(owed.items),
             told=told,
-            behind=run_wake.behind(tx, seat, owed.items, told),
+            behind=run_wake.behind(tx, seat, owed.items, told)
+            | shadow.behind(seat.id, owed.items, foretold),
             seen=seen,
             bound=True,
             settled_since=self._lookout.sightings.settled_since(seen.pane),
@@ -239,7 +255,7 @@ class Deliverer:
             return Written(whole.text, receipt)
         letter = sanitise(body).text
         path = str(self._letters.folder / f"{item.record}.txt")
-        text = notice.by_file(head, path, len(letter.encode()), tail)
+        text = sanitise(notice.by_file(head, path, len(letter.encode()), tail)).text
         receipt = _receipt(text, whole.removed, item.record, ready.mark, path)
         return Written(text, receipt, letter)
 

@@ -106,6 +106,7 @@ def from_message(message: Message) -> Obligation | None:
                 seq=message.seq,
                 since=message.at,
                 alone=message.inline,
+                doubtful=isinstance(message.state, InDoubt),
             )
         case Expired(known_at=None) as ended:
             return Obligation(

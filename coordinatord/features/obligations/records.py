@@ -23,6 +23,8 @@ class Obligation(msgspec.Struct, frozen=True, kw_only=True):
     since: float
     task: TaskId | None = None
     weight: Weight = "routine"
+    doubtful: bool = False
+    """It may have been told for good already: it stays visible and is not counted as owed."""
     alone: bool = False
     """Told by a text of its own in an attempt of its own, never in a notice: its source is `Speaking`."""
 

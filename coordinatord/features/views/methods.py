@@ -197,7 +197,7 @@ class ViewMethods:
             shadow=mode_of(view).on,
             stranded=delivery.stranded(view),
             stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
-            owed=len(owed.items),
+            owed=len([item for item in owed.items if not item.doubtful]),
             oldest_debt_s=max((now - item.since for item in owed.items), default=None),
             seq=journal.last_seq(view),
             started_at=running.started_at,

@@ -12,7 +12,7 @@ from coordinatord.errors import Refused
 from coordinatord.features.delivery.requests import InitSeat, NoticeSeat
 from coordinatord.features.messages.records import Message
 from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
-from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ShowRecord
+from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus, ShowRecord
 from coordinatord.ids import PaneId
 from tests.features.staff import ask, next_idle, staffed, until_held, why
 from tests.house import House, living
@@ -111,6 +111,18 @@ async def test_a_long_text_goes_by_a_file_that_is_named(tmp_path: Path) -> None:
         assert state["removed"] == ["NUL"]
 
 
+async def test_a_folder_that_leads_elsewhere_is_not_written_to(tmp_path: Path) -> None:
+    """A hostile `.coordinatord/` of a cloned repository: nothing is typed, nothing is written there."""
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "messages").symlink_to(tmp_path / "elsewhere")
+    async with living(tmp_path) as house:
+        boss = await agent_in(house)
+        message = await send(house, boss, "x" * 9000)
+        await until_held(house, message.id, "stalled")
+        assert house.prompts(boss) == []
+        assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 async def test_a_kind_that_wraps_several_lines_gets_them_by_file(tmp_path: Path) -> None:
     """agents.md §1.1: Claude Code wraps what has several lines."""
     async with living(tmp_path) as house:
@@ -180,6 +192,7 @@ async def test_what_may_have_been_typed_stays_visible_and_out_of_the_count(tmp_p
         assert house.prompts(boss) == []
         inbox = await house.call(ReadInbox(seat=message.to))
         assert [item.id for item in inbox.items] == [message.id]
+        assert (await house.call(ReadStatus())).owed == 0
         other = await send(house, boss, "next")
         await told(house, other)
         await next_idle(house, boss)
