@@ -30,14 +30,14 @@ PaneId = NewType("PaneId", str)
 Kind = Literal[
     "task", "question", "message", "report", "verification", "review", "attention", "attempt",
     "episode", "tool-run", "delegation", "loop", "session", "service", "host", "publication", "note",
-    "decision",
+    "decision", "shadow",
 ]  # fmt: skip
 
 PREFIXES: Final[dict[Kind, str]] = {
     "task": "t", "question": "q", "message": "m", "report": "r", "verification": "v",
     "review": "w", "attention": "a", "attempt": "d", "episode": "e", "tool-run": "x",
     "delegation": "g", "loop": "l", "session": "s", "service": "n", "host": "h",
-    "publication": "p", "note": "o", "decision": "c",
+    "publication": "p", "note": "o", "decision": "c", "shadow": "b",
 }  # fmt: skip
 
 _KINDS: Final[dict[str, Kind]] = {prefix: kind for kind, prefix in PREFIXES.items()}

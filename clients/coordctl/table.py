@@ -499,6 +499,26 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                      'help': 'Show whether delivery by events is on, what is wrong with it, '
                              'and how old the oldest debts are.',
                      'fields': {}},
+ 'delivery shadow on': {'method': 'delivery.shadow-on',
+                        'mutates': True,
+                        'help': 'Type nothing from now on: record what would be typed, and '
+                                'whether that would have been right.',
+                        'fields': {'key': {'kind': 'text',
+                                           'help': 'Name this call: repeating it with the same '
+                                                   'key does nothing twice.'}}},
+ 'delivery shadow off': {'method': 'delivery.shadow-off',
+                         'mutates': True,
+                         'help': 'Type again; what is still owed is told now.',
+                         'fields': {'key': {'kind': 'text',
+                                            'help': 'Name this call: repeating it with the '
+                                                    'same key does nothing twice.'}}},
+ 'delivery shadow report': {'method': 'delivery.shadow-report',
+                            'mutates': False,
+                            'help': 'Show what would have been typed since shadow mode was '
+                                    'last switched on, and how right it was.',
+                            'fields': {'limit': {'kind': 'integer',
+                                                 'default': 50,
+                                                 'help': 'Most texts to list.'}}},
  'attention list': {'method': 'attention.list',
                     'mutates': False,
                     'help': 'List the alerts that stand: workers that ask their person, stand '

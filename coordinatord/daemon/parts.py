@@ -31,6 +31,7 @@ from coordinatord.features.delivery.methods import DeliveryMethods
 from coordinatord.features.delivery.run import Pump
 from coordinatord.features.delivery.run_attempt import Deliverer, Letters
 from coordinatord.features.delivery.run_evidence import Environment, Witness
+from coordinatord.features.delivery.run_shadow import Shadower
 from coordinatord.features.delivery.run_settle import Settler
 from coordinatord.features.delivery.run_wake import WakeMethods
 from coordinatord.features.delivery.switch import Switch
@@ -121,6 +122,7 @@ class Parts:
         self.sources = Sources([Communication(), Alerts(), ToolRunDebts(), *more_sources])
         self.switch = Switch(ground.settings.delivery.events)
         witness = Witness(ground.kinds, clock, ground.environment)
+        self.shadower = Shadower(database, self.lookout, self.typist, self.switch, clock)
         self.deliverer = Deliverer(
             database,
             self.lookout,
@@ -131,6 +133,7 @@ class Parts:
             self._spelling,
             witness,
             Letters(ground.letters, ground.settings.typing.inline_limit_bytes),
+            self.shadower,
         )
         self.settler = Settler(
             database,
@@ -226,6 +229,9 @@ class Parts:
             frame.acting(delivery.EnableDelivery, events.enable),
             frame.acting(delivery.DisableDelivery, events.disable),
             frame.reading(delivery.ReadDelivery, events.status),
+            frame.acting(delivery.EnterShadow, self.shadower.enter),
+            frame.acting(delivery.LeaveShadow, self.shadower.leave),
+            frame.reading(delivery.ReadShadow, self.shadower.report),
             frame.reading(ListAttention, attention.listed),
             frame.writing(SeeAttention, attention.seen),
             frame.reading(view_requests.ReadInbox, view.inbox),

@@ -10,9 +10,9 @@ from coordinatord.ids import SeatId
 
 Obstacle = Literal[
     "busy", "blocked", "draft", "dialog", "no-composer", "launching", "unknown", "absent", "replaced",
-    "unobservable", "not-agent", "host-unreachable", "unbound", "host-protocol", "paused",
+    "unobservable", "not-agent", "host-unreachable", "unbound", "host-protocol", "paused", "shadow",
 ]  # fmt: skip
-"""Why text for an agent may not be typed now: those hold reasons that a look at the pane can give."""
+"""Why text for an agent is not typed now: those hold reasons that do not come from the records."""
 
 
 class Pause(msgspec.Struct, frozen=True, kw_only=True):
