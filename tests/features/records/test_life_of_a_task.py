@@ -15,6 +15,7 @@ from coordinatord.features.briefs.requests import (
     RegenerateBrief,
     RequestBrief,
 )
+from coordinatord.features.delivery.requests import InitSeat
 from coordinatord.features.panes.requests import BindSeat, WhoAmI
 from coordinatord.features.questions.requests import (
     AnswerQuestion,
@@ -36,7 +37,7 @@ from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.views.requests import ReadInbox
 from coordinatord.ids import PaneId
 from coordinatord.wire.requests import Mutation
-from tests.features.staff import ask, staffed
+from tests.features.staff import ask, new_task, staffed
 from tests.house import House, living
 
 
@@ -284,3 +285,46 @@ async def test_a_damaged_revision_is_not_used(tmp_path: Path) -> None:
         )
         assert (await refused(house, AdoptBrief(brief=made.id), worker)).reason == "unreadable"
         assert (await refused(house, RequestBrief(brief=made.id), boss)).reason == "unreadable"
+
+
+async def test_a_reviewer_is_bound_and_never_more_than_that(tmp_path: Path) -> None:
+    """§2.1: it files findings; it neither verifies nor answers, and takes no other role by `init`."""
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        reader = house.host.add_agent()
+        seat = await house.call(BindSeat(task=task, reviewer_pane=reader), boss)
+        assert (seat.id, seat.role) == (f"reviewer:{task}", "reviewer")
+        assert (await house.call(InitSeat(), reader)).id == seat.id
+        question = await ask(house, task, worker)
+        for request in (
+            InitSeat(role="coordinator"),
+            AnswerQuestion(question=question, text="80"),
+            RecordVerification(task=task, candidate="v1"),
+        ):
+            assert (await refused(house, request, reader)).reason == "not-allowed"
+        own = await refused(house, BindSeat(task=task, reviewer_pane=worker), boss)
+        assert own.reason == "not-allowed"
+        second = await new_task(house, boss, reader)
+        assert (await house.call(WhoAmI(), reader)).id == f"worker:{second}"
+        review = FileReview(task=second, candidate="x", verdict="approve", text="mine")
+        assert (await refused(house, review, reader)).reason == "not-allowed"
+        other = FileReview(task=task, candidate="x", verdict="approve", text="fine")
+        assert (await house.call(other, reader)).by == f"worker:{second}"
+
+
+async def test_exactly_one_of_worker_reviewer_and_parent_is_bound_at_a_time(
+    tmp_path: Path,
+) -> None:
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        both = BindSeat(task=task, worker_pane=worker, reviewer_pane=worker)
+        for request in (BindSeat(task=task), both):
+            assert (await refused(house, request, boss)).reason == "bad-params"
+        nowhere = await refused(house, BindSeat(task=task, parent_only=True), None)
+        assert nowhere.reason == "no-pane"
+        shell = house.host.add_pane()
+        await house.until(lambda: shell in house.parts.sightings.panes)
+        nobody = await refused(house, BindSeat(task=task, parent_pane=shell), boss)
+        assert nobody.reason == "not-agent"
+        mine = await house.call(BindSeat(task=task, parent_only=True), boss)
+        assert mine.id == "coordinator"

@@ -144,7 +144,7 @@ async def test_export_gives_every_record_in_parts(tmp_path: Path) -> None:
         assert {("questions", each) for each in made} <= set(found)
         assert ("seats", "coordinator") in found
         with pytest.raises(Refused):
-            await house.call(Export(after="nonsense"))
+            await house.call(Export(after="nonsense:x"))
 
 
 async def test_a_backup_is_refused_where_something_stands_or_state_lies(tmp_path: Path) -> None:
