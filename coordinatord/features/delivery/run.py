@@ -6,9 +6,8 @@ event is needed. A recipient whose host call hangs delays only itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import anyio
 import anyio.abc
@@ -18,8 +17,9 @@ from coordinatord.clock import Clock
 from coordinatord.errors import Refused
 from coordinatord.features.delivery import pacing, run_wake, table
 from coordinatord.features.delivery.pacing import Due, Recipient, Waiting
-from coordinatord.features.delivery.records import Hold, HoldRecord, Pass, Told
+from coordinatord.features.delivery.records import HoldRecord, Pass, Told
 from coordinatord.features.delivery.run_attempt import Deliverer, Kept
+from coordinatord.features.delivery.run_holds import Holds, Reason, suppress_passing
 from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
@@ -32,7 +32,7 @@ from coordinatord.features.typing.records import Held
 from coordinatord.ids import AttemptId, SeatId
 from coordinatord.store import journal
 from coordinatord.store.changes import Changes
-from coordinatord.store.database import PASSING, Database, Transaction, View
+from coordinatord.store.database import PASSING, Database, View
 from coordinatord.terminals.port import Sighting
 
 LINES_AT_ONCE: Final = 500
@@ -47,10 +47,6 @@ STORE_PAUSE_S: Final = 1.0
 
 STOP_WITHIN_S: Final = 5.0
 """How long a stop waits for the attempts in hand to reach an outcome (case G-11)."""
-
-
-Reason: TypeAlias = tuple[Hold, str | None]
-"""Why a seat is not told now, and a bounded detail without prose."""
 
 
 class Owing(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +89,7 @@ class Pump:
         self._deliverer = deliverer
         self._clock = clock
         self._backstop_s = backstop_s
+        self._holds = Holds(database)
         self._looks: dict[SeatId, Look] = {}
         self._under_way: dict[SeatId, anyio.Event] = {}
         self._group: anyio.abc.TaskGroup | None = None
@@ -138,9 +135,7 @@ class Pump:
         kept: dict[SeatId, Kept] = {}
         begun = await self._begin_chosen(only, forced, kept)
         await self._until_finished(begun.values())
-        await self._remember_holds(
-            {s: (k.reason, k.detail) for s, k in kept.items() if isinstance(k, Held)}
-        )
+        await self._holds.remember(_reasons(kept))
         return self._passed(kept, [seat for seat in begun if seat not in kept])
 
     async def _until_finished(self, events: Iterable[anyio.Event]) -> None:
@@ -211,9 +206,7 @@ class Pump:
             fresh = {line.seat for line in lines if line.seat and line.kind in TELLING}
             chosen, kept = frozenset(SeatId(seat) for seat in fresh), dict[SeatId, Kept]()
             await self._begin_chosen(chosen, False, kept)
-            await self._remember_holds(
-                {s: (k.reason, k.detail) for s, k in kept.items() if isinstance(k, Held)}
-            )
+            await self._holds.remember(_reasons(kept))
         return self._backstop_s
 
     async def _pass(self) -> float:
@@ -239,7 +232,7 @@ class Pump:
                     else:
                         waiting[seat] = reason, None
                     pause = min(pause, (until or now + pause) - now)
-        await self._remember_holds(waiting, free, owing.holds)
+        await self._holds.remember(waiting, free, owing.holds)
         return max(pause, 0.01)
 
     async def _wait(self, stored: int, seen: int, pause: float) -> None:
@@ -312,7 +305,7 @@ class Pump:
         kept = await self._deliver(seat, False)
         if isinstance(kept, Held):
             with suppress_passing():  # the next pass finds the same hold again
-                await self._remember_holds({seat.id: (kept.reason, kept.detail)})
+                await self._holds.remember(_reasons({seat.id: kept}))
 
     async def _deliver(self, seat: Seat, forced: bool) -> Kept:
         """One delivery; nobody else delivers to this seat meanwhile."""
@@ -344,38 +337,8 @@ class Pump:
             seen=find_pane(seat, self._sightings.panes) if self._sightings.connected else Unseen(),
         )
 
-    async def _remember_holds(
-        self,
-        waiting: Mapping[SeatId, Reason],
-        free: Iterable[SeatId] = (),
-        known: Mapping[SeatId, HoldRecord] | None = None,
-    ) -> None:
-        news = {
-            seat: reason
-            for seat, reason in waiting.items()
-            if known is None or _differs(known.get(seat), reason)
-        }
-        free = [seat for seat in free if seat not in waiting]
-        if news or free:
-            await self._database.write(_store_holds, news, free)
 
-
-@contextmanager
-def suppress_passing() -> Iterator[None]:
-    """Go on without what the store does not take now."""
-    try:
-        yield
-    except Refused as error:
-        if error.reason not in PASSING:
-            raise
-
-
-def _differs(known: HoldRecord | None, reason: Reason) -> bool:
-    return known is None or (known.reason, known.detail) != reason
-
-
-def _store_holds(tx: Transaction, news: Mapping[SeatId, Reason], free: Iterable[SeatId]) -> None:
-    for seat in free:
-        table.release(tx, seat)
-    for seat, (reason, detail) in news.items():
-        table.hold(tx, seat, reason, detail)
+def _reasons(kept: Mapping[SeatId, Kept]) -> dict[SeatId, Reason]:
+    return {
+        seat: (each.reason, each.detail) for seat, each in kept.items() if isinstance(each, Held)
+    }
