@@ -16,7 +16,7 @@ from coordinatord import locate
 from coordinatord.client import calls
 from coordinatord.client.calls import SILENCE_S, Change, Lost, Target
 from coordinatord.starting import PAUSE_S, Start
-from coordinatord.wire.client_side import ClientSide, Event, Failed, Notified
+from coordinatord.wire.client_side import Answered, ClientSide, Event, Failed, Notified
 from coordinatord.wire.requests import Request
 
 R = TypeVar("R")
@@ -224,6 +224,8 @@ class Watch:
             for event in self._side.events():
                 if isinstance(event, Failed) and event.id in (self._call, None):
                     raise calls.failure_of(event.error)
+                if isinstance(event, Answered) and event.id == self._call:
+                    self._cursor = calls.beginning_of(event)
                 change = calls.change_of(event) if isinstance(event, Notified) else None
                 if change is not None:
                     return change

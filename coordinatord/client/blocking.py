@@ -80,9 +80,8 @@ class BlockingClient:
             link = _open(self._target)
             try:
                 for change in link.follow(cursor):
-                    if cursor is None or change.seq > cursor:
-                        cursor = change.seq
-                        yield change
+                    cursor = change.seq
+                    yield change
             except Lost:
                 pass
             except calls.CallFailed as failure:
@@ -116,8 +115,11 @@ class _Link:
         for event in self._events(None):
             if isinstance(event, Notified):
                 change = calls.change_of(event)
-                if change is not None:
+                if change is not None and (since is None or change.seq > since):
+                    since = change.seq
                     yield change
+            elif isinstance(event, Answered) and event.id == id:
+                since = calls.beginning_of(event)
             elif isinstance(event, Failed) and event.id in (id, None):
                 raise calls.failure_of(event.error)
 

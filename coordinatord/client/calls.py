@@ -168,6 +168,15 @@ def change_of(event: Notified) -> Change | None:
     return msgspec.json.decode(event.params, type=Change)
 
 
+def beginning_of(event: Answered) -> int:
+    """Where a watch begins: a cursor beyond the journal's end is of another database."""
+    return msgspec.json.decode(event.result, type=_Beginning).since
+
+
+class _Beginning(msgspec.Struct):
+    since: int
+
+
 def failure_of(error: Error) -> CallFailed:
     """An error of the wire as an exception."""
     data = error.data

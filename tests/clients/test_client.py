@@ -169,6 +169,21 @@ async def test_a_watch_gives_each_line_once_and_resumes_after_it(toy: Start) -> 
     assert [each["params"]["since"] for each in server.received] == [0, 2, 2]
 
 
+def _shorter(request: dict[str, Any]) -> Any:
+    line = {"seq": 3, "at": 1.0, "kind": "task", "id": "t-1h6v5w0z"}
+    return Notes({"since": 2, "seq": 2}, line)
+
+
+async def test_a_watch_from_beyond_the_end_goes_on_where_the_daemon_says(toy: Start) -> None:
+    """The cursor may be of another database: one that was put back, or begun anew."""
+    server = toy(_shorter)
+    with anyio.fail_after(5):
+        async with client.connect(socket=str(server.path), environ={}) as connected:
+            async for change in connected.watch(since=900):
+                assert change.seq == 3
+                break
+
+
 # blocking
 
 
@@ -217,3 +232,10 @@ def test_the_blocking_watch_resumes_too(toy: Start) -> None:
                 break
         changes.close()
     assert seen == [1, 2, 3]
+
+
+def test_the_blocking_watch_from_beyond_the_end_goes_on_where_the_daemon_says(toy: Start) -> None:
+    with client.connect_blocking(socket=str(toy(_shorter).path), environ={}) as connected:
+        changes = connected.watch(since=900)
+        assert next(changes).seq == 3
+        changes.close()

@@ -44,9 +44,8 @@ class _Cursor:
         self._as_json = invocation.as_json
 
     def begin(self, answer: dict[str, Any]) -> None:
-        """The daemon's answer: without a cursor of ours, the watch begins where it says."""
-        if self.since is None:
-            self.since = answer["since"]
+        """The daemon's answer: where it begins. A cursor beyond its end is of another database."""
+        self.since = answer["since"]
 
     def take(self, line: dict[str, Any]) -> None:
         """Print one line, once: what a resumed watch repeats is skipped."""
