@@ -74,12 +74,15 @@ class Failure(Exception):
 
     def as_text(self) -> str:
         """A sentence, and what to do about it, for a person."""
+        from coordctl.output import visible
+
         lines = [f"coordctl: {self.message}"]
         if self.hint:
             lines.append(f"hint: {self.hint}")
         if self.log_id:
             lines.append(f"hint: .coordinatord/daemon.log tells more under {self.log_id}")
-        return "\n".join(lines)
+        # paths, pane names and what was typed are quoted in sentences
+        return "\n".join(map(visible, lines))
 
 
 def usage(message: str, hint: str | None = None) -> Failure:

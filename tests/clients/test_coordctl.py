@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -342,6 +343,15 @@ def test_odd_bytes_in_paths_are_shown_not_raised_about(tmp_path: Path) -> None:
         assert b"Traceback" not in result.stderr
 
 
+@pytest.mark.parametrize("flag", ["-C", "--socket"])
+def test_a_failure_shows_control_characters_and_obeys_none(flag: str, tmp_path: Path) -> None:
+    """G-10: also in what a sentence quotes."""
+    result = coordctl(flag, "/a\x1b]0;owned\x07\nb\u202ec", "inbox", cwd=tmp_path)
+    assert result.returncode == 3
+    assert b"/a\\x1b]0;owned\\x07\\nb\\u202ec" in result.stderr
+    assert not set(result.stderr) & {0x1B, 0x07}
+
+
 # watch
 
 
@@ -382,6 +392,27 @@ def test_a_watch_prints_each_line_once_and_resumes_after_it(toy: Start, tmp_path
     assert seen == [_line(1), _line(2), _line(3)]
     cursors = [each["params"]["since"] for each in server.received]
     assert cursors == [0, 2, 2]
+
+
+def test_a_watch_from_beyond_the_end_goes_on_where_the_daemon_says(
+    toy: Start, tmp_path: Path
+) -> None:
+    """The cursor may be of another database: one that was put back, or begun anew."""
+    server = toy(lambda request: Notes({"since": 2, "seq": 2}, _line(3)))
+    with subprocess.Popen(
+        [sys.executable, "-m", "coordctl", "watch", "--json", "--since", "900"],
+        cwd=tmp_path,
+        env=environment(COORDINATORD_SOCKET=str(server.path)),
+        stdout=subprocess.PIPE,
+    ) as watcher:
+        assert watcher.stdout is not None
+        closer = threading.Timer(10, watcher.kill)
+        closer.start()
+        seen = watcher.stdout.readline()
+        closer.cancel()
+        watcher.kill()
+    assert seen
+    assert json.loads(seen) == _line(3)
 
 
 def test_a_watch_that_is_refused_ends(toy: Start, tmp_path: Path) -> None:
