@@ -70,7 +70,7 @@ class Callers:
 
     async def _prove(self, link: Link, standing: Standing) -> Caller:
         hello = link.greeting if isinstance(link.greeting, Hello) else None
-        claimed = self._claim(link, hello)
+        claimed = await self._claim(link, hello)
         terminal, seats = await self._database.read(_known, hello.token if hello else None)
         shared = self._under_shared_server(link)
         evidence = proof.Evidence(
@@ -108,7 +108,7 @@ class Callers:
                 with anyio.move_on_after(REFRESH_WITHIN_S):
                     standing.looked = await self._lookout.look_around()
 
-    def _claim(self, link: Link, hello: Hello | None) -> PaneId | None:
+    async def _claim(self, link: Link, hello: Hello | None) -> PaneId | None:
         """The pane that the caller says it is in, if it means this daemon's host."""
         if hello is not None and hello.pane_id:
             pane, socket = hello.pane_id, hello.terminal_socket
@@ -117,8 +117,13 @@ class Callers:
             pane, socket = environ.get("HERDR_PANE_ID", ""), environ.get("HERDR_SOCKET_PATH")
         if not pane or not socket:
             return None
-        same = os.path.normpath(socket) == os.path.normpath(self._host_socket())
+        same = await anyio.to_thread.run_sync(_same_place, socket, self._host_socket())
         return PaneId(pane) if same else None
+
+
+def _same_place(one: str, other: str) -> bool:
+    """Also through links: a claim that is not recognized would make its caller the operator."""
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _known(view: View, token: str | None) -> tuple[str | None, list[Seat]]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from coordinatord.daemon.requests import Hello
 from coordinatord.errors import Refused, Unreachable
 from coordinatord.features.delivery.records import Initiated
 from coordinatord.features.delivery.requests import InitSeat
@@ -18,7 +19,7 @@ from coordinatord.features.tasks.requests import NewTask
 from coordinatord.ids import COORDINATOR, PaneId, SeatId
 from coordinatord.terminals.port import AgentSession
 from tests.features.staff import ask, new_task, staffed, until_held
-from tests.house import House, living
+from tests.house import CALLER, FakeLink, House, living
 
 RECLAIM = InitSeat(role="coordinator", reclaim=True)
 
@@ -239,3 +240,12 @@ async def test_the_list_of_panes_shows_the_seats(tmp_path: Path) -> None:
             worker: f"worker:{task}",
             idle: SeatId(f"peer:{terminal}"),
         }
+
+
+async def test_a_claim_through_a_link_is_a_claim(tmp_path: Path) -> None:
+    """Not recognized, it would make its caller a person outside every pane."""
+    async with living(tmp_path) as house:
+        pane = house.host.add_agent()
+        for spelled in ("//run/test/panes.sock", "/run/./test/../test/panes.sock"):
+            hello = Hello(client="t", version="0", pane_id=pane, terminal_socket=spelled)
+            assert (await house.call(hello, link=FakeLink((CALLER,)))).proof == "claim"
