@@ -42,7 +42,7 @@ def load(
 def _document(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(_own_bytes(path).decode())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):  # a service's home may be /dev/null
         return {}
     except OSError as error:
         raise Refused(

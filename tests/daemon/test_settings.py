@@ -149,6 +149,12 @@ def test_a_file_that_others_may_write_is_refused(tmp_path: Path) -> None:
     assert caught.value.reason == "folder-unsafe"
 
 
+def test_a_home_that_is_no_folder_has_no_configuration(tmp_path: Path) -> None:
+    """Services run with ``HOME=/dev/null``."""
+    nowhere = Path(os.devnull) / ".config" / "coordinatord" / "config.toml"
+    assert settings_files.load({}, {}, None, nowhere).settings == load(tmp_path).settings
+
+
 def test_a_pipe_in_place_of_the_file_is_refused_and_does_not_block(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "workspace.toml")
     with pytest.raises(Refused, match="not a regular file"):
