@@ -129,6 +129,7 @@ def find(environ: Mapping[str, str], directory: str | None = None) -> Workspace:
             "Make one: coordctl up",
         )
     workspace = Workspace(root, environ)
+    _check_name(workspace.root)
     check_workspace(workspace)
     return workspace
 
@@ -249,8 +250,9 @@ def make(workspace: Workspace) -> bool:
 
     Raises:
         Misplaced: ``folder-unsafe``: the folder or the project belongs to somebody else, or cannot
-            be written.
+            be written; ``not-unicode``: its path is not valid UTF-8.
     """
+    _check_name(workspace.root)
     _refuse_root_elsewhere(workspace.root)
     try:
         os.mkdir(workspace.folder, 0o700)
@@ -264,6 +266,18 @@ def make(workspace: Workspace) -> bool:
     check_workspace(workspace)
     _write_new(workspace.file(".gitignore"), "*\n")
     return new
+
+
+def _check_name(root: str) -> None:
+    """The root is said over the wire and kept in records, which are Unicode."""
+    try:
+        root.encode()
+    except UnicodeEncodeError:
+        raise Misplaced(
+            "not-unicode",
+            f"The path of {root} is not valid UTF-8.",
+            "Rename the folder: the name of a workspace has to be readable everywhere.",
+        ) from None
 
 
 def _refuse_root_elsewhere(root: str) -> None:

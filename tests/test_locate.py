@@ -200,6 +200,17 @@ def test_a_folder_others_may_write_to_is_refused(project: Path) -> None:
         locate.find({}, str(project))
 
 
+def test_a_path_that_is_not_unicode_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    root = os.fsencode(tmp_path) + b"/caf\xe9"
+    os.mkdir(root)
+    with _refusal("not-unicode"):
+        locate.make(Workspace(os.fsdecode(root), {}))
+    assert os.listdir(root) == []
+    os.mkdir(root + b"/.coordinatord", 0o700)
+    with _refusal("not-unicode"):
+        locate.find({}, os.fsdecode(root))
+
+
 def test_a_link_instead_of_a_folder_is_refused(project: Path, tmp_path: Path) -> None:
     cloned = tmp_path / "cloned"
     cloned.mkdir()
