@@ -10,7 +10,8 @@ import plistlib
 import random
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -23,25 +24,25 @@ _KEY: Final = b"coordinatord host"
 _IOREG: Final = ("/usr/sbin/ioreg", "-rd1", "-c", "IOPlatformExpertDevice", "-a")
 
 
-def state_folder(environ: Mapping[str, str], workspace: Path) -> Path:
-    """Where the id of a machine that has none is kept: the user's, or without a home the workspace's."""
+def state_folders(environ: Mapping[str, str], workspace: Path) -> list[Path]:
+    """Where the id of a machine that has none is kept: with the user's state, else with the workspace's."""
     named, home = environ.get("XDG_STATE_HOME", ""), home_folder(environ)
     if named.startswith("/"):
-        return Path(named) / "coordinatord"
-    return Path(home) / ".local/state/coordinatord" if home else workspace
+        return [Path(named) / "coordinatord", workspace]
+    return [Path(home) / ".local/state/coordinatord", workspace] if home else [workspace]
 
 
-def host_id(state: Path, source: random.Random) -> str:
+def host_id(folders: Sequence[Path], source: random.Random) -> str:
     """This machine.
 
     Args:
-        state: the folder for the id of a machine without one.
+        folders: for the id of a machine without one; the first that can be written is taken.
         source: randomness for it.
 
     Raises:
         Refused: ``store-failed`` where the system has an id and does not tell it.
     """
-    return named(_of_mac() if sys.platform == "darwin" else _of_linux(state, source))
+    return named(_of_mac() if sys.platform == "darwin" else _of_linux(folders, source))
 
 
 def named(machine: str) -> str:
@@ -50,7 +51,7 @@ def named(machine: str) -> str:
     return ids.make("host", random.Random(digest))
 
 
-def _of_linux(state: Path, source: random.Random) -> str:
+def _of_linux(folders: Sequence[Path], source: random.Random) -> str:
     for name in _FILES:
         try:
             found = Path(name).read_text("ascii").strip()
@@ -58,18 +59,26 @@ def _of_linux(state: Path, source: random.Random) -> str:
             continue
         if found and found != "uninitialized":
             return found
-    return _own(state / "machine", source)
+    made = (_own(folder / "machine", source) for folder in folders)
+    found = next((each for each in made if each is not None), None)
+    if found is None:
+        raise Refused(
+            "folder-unsafe",
+            f"No id for this machine can be kept in {folders[-1]}.",
+            "Make the folder writable for its owner.",
+        )
+    return found
 
 
-def _own(path: Path, source: random.Random) -> str:
-    """Made once, where the system names no machine (small containers)."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+def _own(path: Path, source: random.Random) -> str | None:
+    """Made once, where the system names no machine (small containers); None: it cannot be kept there."""
     try:
-        with path.open("x", encoding="ascii") as file:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError), path.open("x", encoding="ascii") as file:
             file.write(source.randbytes(16).hex())
-    except FileExistsError:
-        pass
-    return path.read_text("ascii").strip()
+        return path.read_text("ascii").strip() or None
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def _of_mac() -> str:

@@ -83,7 +83,7 @@ def archive(
     if owed and not acknowledge:
         raise Refused(
             "wrong-state",
-            f"{len(owed)} things are owed on {task.id}: {', '.join(each.record for each in owed[:5])}.",
+            f"Still owed on {task.id}: {', '.join(each.record for each in owed[:5])}.",
             f"Deal with them, or end them: coordctl archive {task.id} --acknowledge",
         )
     for ender in (questions.end_of_task, reports.end_of_task, briefs.end_of_task):

@@ -35,10 +35,15 @@ def test_a_machine_without_an_id_gets_one_that_lasts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(host_id, "_FILES", (str(tmp_path / "none"),))
-    folder = host_id.state_folder({"XDG_STATE_HOME": str(tmp_path)}, tmp_path)
-    first = host_id.host_id(folder, random.Random(1))
-    assert host_id.host_id(folder, random.Random(2)) == first
-    assert host_id.state_folder({"HOME": ""}, tmp_path) != folder
+    folders = host_id.state_folders({"XDG_STATE_HOME": str(tmp_path / "s")}, tmp_path)
+    first = host_id.host_id(folders, random.Random(1))
+    assert host_id.host_id(folders, random.Random(2)) == first
+    (tmp_path / "file").write_text("")
+    nowhere = [tmp_path / "file" / "x"]
+    assert host_id.host_id([*nowhere, folders[0]], random.Random(3)) == first
+    with pytest.raises(Refused) as refusal:
+        host_id.host_id(nowhere, random.Random(4))
+    assert refusal.value.reason == "folder-unsafe"
 
 
 async def test_records_carry_the_machine_they_were_made_on(tmp_path: Path) -> None:
