@@ -60,14 +60,14 @@ def _of_linux(folders: Sequence[Path], source: random.Random) -> str:
         if found and found != "uninitialized":
             return found
     made = (_own(folder / "machine", source) for folder in folders)
-    found = next((each for each in made if each is not None), None)
-    if found is None:
+    kept = next((each for each in made if each is not None), None)
+    if kept is None:
         raise Refused(
             "folder-unsafe",
             f"No id for this machine can be kept in {folders[-1]}.",
             "Make the folder writable for its owner.",
         )
-    return found
+    return kept
 
 
 def _own(path: Path, source: random.Random) -> str | None:
