@@ -137,6 +137,11 @@ PLANTED: Final[dict[str, tuple[str, str, str]]] = {
         "try:\n    x = 1\nexcept Exception:\n    x = 2",
         "one error boundary",
     ),
+    "a daemon's module that swallows bugs": (
+        "coordinatord/daemon/app.py",
+        "try:\n    x = 1\nexcept Exception:\n    x = 2",
+        "one error boundary",
+    ),
 }
 
 

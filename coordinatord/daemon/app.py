@@ -11,7 +11,7 @@ import random
 import shutil
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -27,9 +27,10 @@ from coordinatord.daemon import hosts, instance, logs, settings_files
 from coordinatord.daemon.host_id import host_id, state_folders
 from coordinatord.daemon.parts import Ground, Parts
 from coordinatord.daemon.settings import Resolved, without_ours
+from coordinatord.daemon.supervision import Supervisor
 from coordinatord.daemon.sweep import sweep
 from coordinatord.daemon.systemd import Notifier, without_manager
-from coordinatord.errors import Refused, WorldFailed
+from coordinatord.errors import WorldFailed
 from coordinatord.features.launches import table as launches
 from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.panes.run_host import name_host
@@ -38,7 +39,7 @@ from coordinatord.features.upkeep.files import Premises
 from coordinatord.features.views.methods import Running
 from coordinatord.ids import make
 from coordinatord.server.listener import serve
-from coordinatord.store.database import PASSING, Database
+from coordinatord.store.database import Database
 from coordinatord.terminals.choice import Choice
 from coordinatord.terminals.herdr.backend import HerdrTerminal
 
@@ -69,7 +70,7 @@ async def run(start: Start) -> None:
         start.flags, environ, Path(workspace.file("config.toml")), _user_file(environ)
     )
     clock = SystemClock()
-    logs.start(
+    kept = logs.start(
         level=resolved.settings.log_level,
         file=Path(workspace.file("daemon.log")),
         console=logs.console_for(2, environ),
@@ -83,11 +84,12 @@ async def run(start: Start) -> None:
     # children and panes must not see whose pane or which workspace we were started in
     os.environ.clear()
     os.environ.update(handed_on)
-    daemon = Daemon(start, resolved, handed_on, held, clock)
+    daemon = Daemon(start, resolved, handed_on, held, clock, kept)
     try:
         await daemon.live()
     finally:
         daemon.held.end()
+        kept.close()
 
 
 class Daemon:
@@ -100,8 +102,10 @@ class Daemon:
         handed_on: Mapping[str, str],
         held: instance.Instance,
         clock: Clock,
+        logs_kept: logs.Logs,
     ) -> None:
         self.held = held
+        self._logs = logs_kept
         self._start = start
         self._settings = resolved.settings
         self._explained = resolved.explain()
@@ -204,40 +208,29 @@ class Daemon:
             published=workspace.file("socket"),
         )
 
-    async def _keep_running(
-        self, run: Callable[..., Awaitable[None]], *, task_status: TaskStatus[None]
-    ) -> None:
-        """Run a part; begin it anew where the store took nothing for a while. All of them re-read it."""
-        begun = _Begun(task_status)
-        while True:
-            try:
-                await run(task_status=begun)
-                return
-            except (Refused, BaseExceptionGroup) as error:
-                if not _only_the_store(error):
-                    raise
-                self._log.warning("store-passing", part=run.__qualname__)
-            await self._clock.sleep(1.0)
-
     def _ask_to_stop(self, with_panes: bool) -> None:
         self._with_panes = self._with_panes or with_panes
         self._stopping.set()
 
     async def _serve(self, parts: Parts, choice: Choice) -> None:
+        keep = Supervisor(self._clock, self._log, parts.pulse, parts.failing).keep
+        if self._notifier.watchdog_s is not None:
+            parts.pulse.every_s = self._notifier.watchdog_s / 6
         async with anyio.create_task_group() as group:
             group.start_soon(self._hear_signals)
-            await group.start(self._keep_running, parts.watches.run)
-            await group.start(self._keep_running, parts.intake.run)
-            await group.start(self._keep_running, parts.pump.run)
-            await group.start(self._keep_running, parts.settler.run)
-            await group.start(self._keep_running, parts.attendant.run)
-            await group.start(self._keep_running, parts.tool_runs.run)
+            group.start_soon(self._tell_counts)
+            await group.start(keep, "watches", parts.watches.run)
+            await group.start(keep, "intake", parts.intake.run)
+            await group.start(keep, "pump", parts.pump.run)
+            await group.start(keep, "settler", parts.settler.run)
+            await group.start(keep, "attendant", parts.attendant.run)
+            await group.start(keep, "tool_runs", parts.tool_runs.run)
             group.start_soon(self._greet, parts)
             if choice.kind == "embedded":
                 group.start_soon(self._keep_host, parts)
             group.start_soon(sweep, parts, self._log)
             await group.start(self._listen, parts)
-            group.start_soon(self._notifier.watchdog, self._clock.awake)
+            group.start_soon(self._notifier.watchdog, parts.pulse.progress)
             self._notifier.ready()
             await self._stopping.wait()
             self._notifier.stopping()
@@ -305,6 +298,12 @@ class Daemon:
                     workspace, parts.ground.host_socket, self._handed_on, self._clock, self._log
                 )
 
+    async def _tell_counts(self) -> None:
+        """Folded lines of the log are written out in time, also where no further line comes."""
+        while True:
+            await self._clock.sleep(self._settings.backstop_s)
+            self._logs.tell_counts()
+
     async def _hear_signals(self) -> None:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             async for _ in signals:
@@ -335,27 +334,6 @@ def _either(group: anyio.abc.TaskGroup, first: anyio.Event, second: anyio.Event)
     group.start_soon(pass_on, first)
     group.start_soon(pass_on, second)
     return both
-
-
-class _Begun:
-    """A task status that may be told twice: a part that begins anew has started already."""
-
-    def __init__(self, status: TaskStatus[None]) -> None:
-        self._status = status
-        self._told = False
-
-    def started(self, value: None = None) -> None:
-        """The part runs."""
-        if not self._told:
-            self._told = True
-            self._status.started()
-
-
-def _only_the_store(error: BaseException) -> bool:
-    """Is it nothing but a store that takes nothing now?"""
-    if isinstance(error, BaseExceptionGroup):
-        return all(map(_only_the_store, error.exceptions))
-    return isinstance(error, Refused) and error.reason in PASSING
 
 
 def _environment(pid: int | None) -> Mapping[str, str]:

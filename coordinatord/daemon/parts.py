@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from coordinatord import __version__, catalogue, lineage
-from coordinatord.clock import Clock
+from coordinatord.clock import Clock, Pulse
 from coordinatord.daemon import parts_records
 from coordinatord.daemon.callers import Callers
 from coordinatord.daemon.requests import (
@@ -31,8 +31,8 @@ from coordinatord.features.delivery.methods import DeliveryMethods
 from coordinatord.features.delivery.run import Pump
 from coordinatord.features.delivery.run_attempt import Deliverer, Letters
 from coordinatord.features.delivery.run_evidence import Environment, Witness
-from coordinatord.features.delivery.run_shadow import Shadower
 from coordinatord.features.delivery.run_settle import Settler
+from coordinatord.features.delivery.run_shadow import Shadower
 from coordinatord.features.delivery.run_wake import WakeMethods
 from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.intake.methods import EventMethods
@@ -113,6 +113,8 @@ class Parts:
     def __init__(self, ground: Ground, more_sources: Sequence[Source] = ()) -> None:
         self.ground = ground
         database, clock = ground.database, ground.clock
+        self.pulse = Pulse()
+        self.failing: dict[str, str] = {}
         self.sightings = Sightings(clock)
         self.lookout = Lookout(ground.terminal, self.sightings)
         self.host_facts: HostFacts | None = None
@@ -155,6 +157,7 @@ class Parts:
             clock,
             backstop_s,
             self.switch,
+            self.pulse,
         )
         self.attendant = Attendant(database, self.lookout, self.sources, self.switch, clock)
         self.intake = Intake(
@@ -163,6 +166,7 @@ class Parts:
             self.lookout,
             clock,
             lambda count: backstop_interval(count, backstop_s),
+            self.pulse,
         )
         self.watches = Watches(database)
         self.launcher = Launcher(
@@ -201,10 +205,16 @@ class Parts:
             self.attendant,
             ground.config,
             ground.clock.wall,
+            self.failing,
         )
         overview = Overview(self.sources, ground.clock.wall)
         view = ViewMethods(
-            self.sources, ground.clock.wall, ground.running, self.connection, self.sightings
+            self.sources,
+            ground.clock.wall,
+            ground.running,
+            self.connection,
+            self.sightings,
+            self.failing,
         )
         return [
             Route(Hello, self._hello),

@@ -13,7 +13,7 @@ import anyio
 import anyio.abc
 import msgspec
 
-from coordinatord.clock import Clock
+from coordinatord.clock import Clock, Pulse
 from coordinatord.errors import Refused
 from coordinatord.features.delivery import pacing, run_wake, table
 from coordinatord.features.delivery.pacing import Due, Recipient, Waiting
@@ -80,9 +80,11 @@ class Pump:
         clock: Clock,
         backstop_s: float,
         switch: Switch,
+        pulse: Pulse,
     ) -> None:
         self._database = database
         self._switch = switch
+        self._pulse = pulse
         self._read_to = 0
         self._sightings = sightings
         self._sources = sources
@@ -244,7 +246,7 @@ class Pump:
 
             group.start_soon(until, self._database.changes, stored)
             group.start_soon(until, self._sightings.changes, seen)
-            await self._clock.sleep(pause)
+            await self._pulse.sleep(self._clock, pause, "pump")
             group.cancel_scope.cancel()
 
     def _read(self, view: View) -> Owing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import anyio.to_thread
@@ -29,6 +29,7 @@ class EventMethods:
         attendant: Attendant,
         config: Path,
         wall: Callable[[], float],
+        failing: Mapping[str, str],
     ) -> None:
         self._database = database
         self._sources = sources
@@ -36,6 +37,7 @@ class EventMethods:
         self._attendant = attendant
         self._config = config
         self._wall = wall
+        self._failing = failing
 
     async def enable(self, caller: Caller, request: EnableDelivery) -> EventsState:
         """Switch on, keep it, and look at everybody."""
@@ -71,13 +73,17 @@ class EventMethods:
         return EventsState(
             events=self._switch.on,
             shadow=self._switch.shadow,
-            degraded=self._switch.degraded,
+            degraded=self._switch.degraded or self._failed(),
             handled=self._switch.handled,
             ignored=self._switch.ignored,
             undelivered=len(waiting),
             oldest_undelivered_s=max(waiting, default=None),
             oldest_decision_s=max(decisions, default=None),
         )
+
+    def _failed(self) -> str | None:
+        """Loops that failed lately, in a word each."""
+        return ", ".join(f"{part}: {kind}" for part, kind in self._failing.items()) or None
 
 
 def _journal(tx: Transaction, caller: Caller) -> None:

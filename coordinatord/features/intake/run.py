@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import anyio
 import anyio.abc
 
-from coordinatord.clock import Clock
+from coordinatord.clock import Clock, Pulse
 from coordinatord.features.panes import table
 from coordinatord.features.panes.judgement import STANDS, judge, refreshed
 from coordinatord.features.panes.proof import find_pane
@@ -45,6 +45,7 @@ class Intake:
         lookout: Lookout,
         clock: Clock,
         backstop: Callable[[int], float],
+        pulse: Pulse,
     ) -> None:
         """``backstop`` gives the seconds between snapshots for a number of panes."""
         self._database = database
@@ -52,6 +53,7 @@ class Intake:
         self._lookout = lookout
         self._clock = clock
         self._backstop = backstop
+        self._pulse = pulse
         self._panes: set[PaneId] = set()
         self._around = True
         self._down: str | None = None
@@ -85,7 +87,8 @@ class Intake:
                 group.cancel_scope.cancel()
 
             group.start_soon(hear)
-            await self._clock.sleep(self._backstop(len(self._lookout.sightings.panes)))
+            pause = self._backstop(len(self._lookout.sightings.panes))
+            await self._pulse.sleep(self._clock, pause, "intake")
             group.cancel_scope.cancel()
 
     async def _listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:

@@ -94,12 +94,14 @@ class ViewMethods:
         running: Running,
         connection: Callable[[], Connection],
         sightings: Sightings,
+        failing: Mapping[str, str],
     ) -> None:
         self._sources = sources
         self._wall = wall
         self._running = running
         self._connection = connection
         self._sightings = sightings
+        self._failing = failing
 
     def inbox(self, view: View, caller: Caller, request: ReadInbox) -> Inbox:
         """What a seat owes, with the texts to read."""
@@ -195,6 +197,7 @@ class ViewMethods:
             held=held,
             pause=pause_of(view),
             shadow=mode_of(view).on,
+            degraded=dict(self._failing),
             stranded=delivery.stranded(view),
             stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
             owed=len([item for item in owed.items if not item.doubtful]),

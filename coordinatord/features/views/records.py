@@ -88,6 +88,8 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     terminal: Connection
     held: dict[str, int]
     pause: Pause = Pause()
+    degraded: dict[str, str] = {}
+    """Background loops that failed lately and were begun anew, with the kind of error."""
     shadow: bool = False
     """Nothing is typed: what would be is recorded (shadow mode)."""
     stages: dict[Stage, int] = {}
