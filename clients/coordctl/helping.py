@@ -178,7 +178,7 @@ def _fields(spec: dict[str, Any]) -> Iterator[str]:
     positional = spec.get("positional", ())
     places = [(_positional(name, spec), spec["fields"][name]) for name in positional]
     flags = [
-        (_flag(name, field), field)
+        (_flag(name, field), _without_choices(field))
         for name, field in spec["fields"].items()
         if name not in positional and name != spec.get("rest")
     ]
@@ -194,12 +194,22 @@ def _fields(spec: dict[str, Any]) -> Iterator[str]:
         yield ""
 
 
+def _without_choices(field: dict[str, Any]) -> dict[str, Any]:
+    """A flag shows its choices beside its name already."""
+    return {name: value for name, value in field.items() if name != "choices"}
+
+
 def _described(field: dict[str, Any]) -> str:
     text = str(field.get("help", ""))
     if field.get("choices"):
         text += f" One of: {', '.join(field['choices'])}."
+    seconds = field["kind"] == "duration"
+    if seconds:
+        text += " A bare number is seconds; 90s, 10m and 2h do as well."
     if field.get("default") is not None:
-        text += f" Default: {field['default']}."
+        text += (
+            f" Default: {field['default']:g} s." if seconds else f" Default: {field['default']}."
+        )
     return text
 
 
@@ -209,7 +219,7 @@ def _flag(name: str, field: dict[str, Any]) -> str:
         "choice": "|".join(field.get("choices", ())),
         "duration": "TIME",
         "integer": "N",
-    }.get(field["kind"], name.replace("_", "-").upper())
+    }.get(field["kind"], "PANE" if name.endswith("_pane") else name.replace("_", "-").upper())
     return f"{flag_of(name)} {shown}".rstrip()
 
 

@@ -16,10 +16,26 @@ _EXPECTED: Final = {
     "number": "a number",
     "duration": "a time such as 90s, 10m or 2h",
 }
+_OTHER_NAMES: Final = {
+    "start": "up",
+    "stop": "down",
+    "restart": "down, then coordctl up",
+    "list": "rundown",
+    "ls": "pane list",
+    "panes": "pane list",
+    "tasks": "task list",
+    "open": "pane open",
+    "attach": "pane attach",
+    "run": "tool run",
+    "message": "send",
+}
+"""What other programs call it."""
 
 
 def command(typed: str) -> Failure:
     """There is no such command; name the nearest one."""
+    if typed in _OTHER_NAMES:
+        return usage(f"There is no command {typed!r}.", f"It is: coordctl {_OTHER_NAMES[typed]}")
     near = difflib.get_close_matches(typed, all_words(), n=1)
     hint = f"Did you mean: coordctl {near[0]}" if near else "See coordctl --help"
     return usage(f"There is no command {typed!r}.", hint)
@@ -46,10 +62,8 @@ def values(words: str, typed: str, count: int) -> Failure:
 
 def value(name: str, field: dict[str, Any], typed: str) -> Failure:
     """The value is none that the field can have."""
-    if "choices" in field:
-        expected = f"one of {', '.join(field['choices'])}"
-    else:
-        expected = _EXPECTED[field["kind"]]
+    choices = field.get("choices")
+    expected = f"one of {', '.join(choices)}" if choices else _EXPECTED[field["kind"]]
     return usage(f"{flag_of(name)} {typed!r} is not {expected}.")
 
 

@@ -2,9 +2,7 @@
 
 It draws that kind's composer, reads what is typed into it, calls ``coordctl`` for what it is owed, and
 reports ``working`` and ``idle`` to the terminal host the way agents' hooks do. What happened to it goes to
-a log as JSON lines. Orders (work, rest, ask, exit) come as JSON lines appended to a file.
-
-    python -m coordctl.demo.agent --log FILE --orders FILE [--name NAME] [--turn SECONDS] [--mute]
+a log as JSON lines. Orders come as JSON lines appended to a file; see --help.
 """
 
 from __future__ import annotations
@@ -129,7 +127,10 @@ class Agent:
         except FileNotFoundError:
             return
         for line in whole:
-            self._obey(json.loads(line))
+            try:
+                self._obey(json.loads(line))
+            except (ValueError, KeyError, TypeError) as error:  # a typing mistake ends nothing
+                self._note("not understood", order=line.rstrip("\n"), why=repr(error))
 
     def _obey(self, order: dict[str, Any]) -> None:
         match order["do"]:
@@ -188,11 +189,29 @@ class Agent:
             file.write(json.dumps({"kind": kind, "t": round(time.time(), 3), **facts}) + "\n")
 
 
+ORDERS = """orders, one a line:
+  {"do": "work"}    be busy until told to rest
+  {"do": "rest"}    be idle
+  {"do": "ask", "task": "t-1h6v5w0z", "key": "k1", "text": "Which port?"}
+  {"do": "exit"}    end
+
+start it in a pane with HERDR_AGENT=codex in its environment, so that the terminal host takes it for one:
+  env HERDR_AGENT=codex python -m coordctl.demo.agent --log worker.log --orders worker.orders
+"""
+
+
 def main() -> int:
     """The program."""
-    parser = argparse.ArgumentParser(prog="coordctl.demo.agent", description=__doc__)
-    parser.add_argument("--log", required=True, help="what happened, as JSON lines")
-    parser.add_argument("--orders", required=True, help="what to do, as JSON lines")
+    parser = argparse.ArgumentParser(
+        prog="python -m coordctl.demo.agent",
+        description=(__doc__ or "").partition("\n")[0],
+        epilog=ORDERS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--log", required=True, help="gets what happened, as JSON lines")
+    parser.add_argument(
+        "--orders", required=True, help="what to do, as JSON lines; read as it grows"
+    )
     parser.add_argument("--name", default="agent", help="shown on the screen")
     parser.add_argument("--turn", type=float, default=0.3, help="seconds that an answer takes")
     parser.add_argument("--init", action="store_true", help="take a seat at the start")
