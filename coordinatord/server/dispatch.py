@@ -71,12 +71,21 @@ class _Entry:
 Outcome = bytes | Error
 """The result as JSON, or an error."""
 
-_WORLD_REASONS: Final[dict[type[errors.WorldFailed], tuple[str, str]]] = {
-    errors.Unreachable: ("host-unreachable", "the terminal host does not answer"),
-    errors.PaneMissing: ("pane-missing", "the terminal host has no such pane"),
-    errors.HostRefused: ("host-refused", "the terminal host refused"),
-    errors.Uncertain: ("uncertain", "it may have happened and is not known to have"),
+_WORLD_REASONS: Final[dict[type[errors.WorldFailed], tuple[str, str, str | None]]] = {
+    errors.Unreachable: (
+        "host-unreachable",
+        "The terminal host does not answer",
+        "See what is wrong with it: coordctl status",
+    ),
+    errors.PaneMissing: ("pane-missing", "", "See which panes there are: coordctl pane list"),
+    errors.HostRefused: ("host-refused", "The terminal host refused", None),
+    errors.Uncertain: (
+        "uncertain",
+        "It may have happened and is not known to have",
+        "Look before you repeat it: coordctl pane list, coordctl pane read PANE",
+    ),
 }
+"""Reason, sentence (empty: the exception's own says it all), hint."""
 
 
 @dataclass
@@ -208,9 +217,9 @@ def _sentence(problem: str) -> str:
 
 def _world_error(failure: errors.WorldFailed) -> Error:
     kind = next(kind for kind in _WORLD_REASONS if isinstance(failure, kind))
-    reason, sentence = _WORLD_REASONS[kind]
-    detail = str(failure)
-    return error(Code.REFUSED, reason, f"{sentence}: {detail}" if detail else sentence)
+    reason, sentence, hint = _WORLD_REASONS[kind]
+    words = ": ".join(filter(None, (sentence, str(failure)))).removesuffix(".")
+    return error(Code.REFUSED, reason, f"{words[:1].upper()}{words[1:]}.", hint=hint)
 
 
 def _wire_fields(request: type[Request[Any]]) -> tuple[str, ...]:

@@ -26,7 +26,9 @@ READY_WITHIN_S: Final = 12.0
 """How long a new shell may take to stand at its prompt: its start-up files run programs in front
 (H#3208). Below the 15 s of silence after which clients give up."""
 
-AGENT_WITHIN_S: Final = 30.0
+AGENT_WITHIN_S: Final = 13.0
+"""How long the shell and the agent in it may take together, for the same reason."""
+
 LOOK_EVERY_S: Final = 0.1
 
 
@@ -170,6 +172,7 @@ class Launcher:
         return table.digest(foreground.launch_token) if foreground.launch_token else ""
 
     async def _start(self, seen: Sighting, request: OpenPane, digest: str) -> None:
+        begun = anyio.current_time()
         if not await self._prompt_stands(seen):
             raise Refused(
                 "not-typed",
@@ -188,7 +191,7 @@ class Launcher:
                     "Start the command there yourself.",
                 )
         elif request.agent:
-            await self._start_agent(seen, self._kinds[request.agent])
+            await self._start_agent(seen, self._kinds[request.agent], begun + AGENT_WITHIN_S)
 
     async def _prompt_stands(self, seen: Sighting) -> bool:
         """Only the shell is in front and it has drawn something; a bounded readiness check."""
@@ -202,10 +205,10 @@ class Launcher:
                 await self._clock.sleep(LOOK_EVERY_S)
         return False
 
-    async def _start_agent(self, seen: Sighting, kind: AgentKind) -> None:
+    async def _start_agent(self, seen: Sighting, kind: AgentKind, deadline: float) -> None:
         name = f"{kind.name}-{self._source.randbytes(3).hex()}"
         await self._lookout.terminal.start_agent(seen.pane, kind.name, name, ())
-        with anyio.move_on_after(AGENT_WITHIN_S):
+        with anyio.CancelScope(deadline=deadline):
             # nothing but a look advances a pending start for some agents (agents.md §1, fact 8)
             while True:
                 now = await self._lookout.look(seen.pane)
@@ -214,7 +217,10 @@ class Launcher:
                 if isinstance(now, Sighting) and now.agent and not now.launch_pending:
                     return
                 await self._clock.sleep(LOOK_EVERY_S * 5)
-        raise Uncertain(f"{kind.name} in {seen.pane} was not ready within {AGENT_WITHIN_S:.0f} s")
+        raise Uncertain(
+            f"{seen.pane} is open, and {kind.name} did not show itself there within"
+            f" {AGENT_WITHIN_S:.0f} s"
+        )
 
 
 def ours(found: Sequence[Sighting], terminals: frozenset[str]) -> list[Sighting]:

@@ -95,5 +95,5 @@ def _wrong_seat(rule: str, caller: Caller) -> Refused:
     return Refused(
         "not-allowed",
         f"{rule}; you are {caller.seat}.",
-        caller.doubt or "See who you are with: coordctl whoami",
+        caller.doubt or "Call from the pane of the one who may. Who you are: coordctl whoami",
     )

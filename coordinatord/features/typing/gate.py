@@ -50,7 +50,7 @@ def agent_settled(seen: Sighting) -> Held | None:
         # a pending start is not named as an agent yet
         return Held("launching", f"{seen.agent or 'the agent'} is not up yet")
     if seen.agent is None:
-        return Held("not-agent", "no agent runs in the pane")
+        return Held("not-agent")
     if seen.status in SETTLED:
         return None
     state: Obstacle = {"working": "busy", "blocked": "blocked"}.get(seen.status, "unknown")  # type: ignore[assignment]
