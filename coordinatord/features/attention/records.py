@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import msgspec
 
@@ -11,6 +11,13 @@ from coordinatord.ids import PaneId, SeatId, TaskId
 Kind = Literal["blocked", "idle-without-report", "exited", "closed"]
 Why = Literal["resumed", "cleared", "bound"]
 """Why an alert closed by itself: the agent works again, the dialog is gone, the seat was bound anew."""
+
+_SEEN: Final[dict[Kind, str]] = {
+    "blocked": "The worker's agent asks its person something",
+    "idle-without-report": "The worker's agent stands idle and has not reported",
+    "exited": "The worker's agent has exited",
+    "closed": "The worker's pane is closed",
+}
 
 STATEMENT = "An observation of a screen: no question, no result, no diagnosis and no permission."
 """Stands with every alert."""
@@ -59,3 +66,9 @@ class Attention(msgspec.Struct, frozen=True, kw_only=True):
     reading: str = ""
     statement: str = STATEMENT
     state: State = Open()
+
+    @property
+    def sentence(self) -> str:
+        """What was seen, and how to look."""
+        look = f" Look: {self.reading}" if self.reading else ""
+        return f"{_SEEN[self.kind]}.{look}"

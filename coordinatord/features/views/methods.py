@@ -9,6 +9,7 @@ import msgspec
 
 from coordinatord import ids
 from coordinatord.errors import Refused
+from coordinatord.features.attention import table as alerts
 from coordinatord.features.briefs import table as briefs
 from coordinatord.features.delivery import pacing, run_wake
 from coordinatord.features.delivery import table as delivery
@@ -54,6 +55,7 @@ TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
     "publication": reports.PUBLICATIONS,
     "note": reports.NOTES,
     "decision": briefs.DECISIONS,
+    "attention": alerts.ATTENTION,
     "attempt": delivery.ATTEMPTS,
     "tool-run": RUNS,
     "shadow": SHADOWS,
@@ -329,6 +331,9 @@ def _content(view: View, item: Obligation) -> tuple[SeatId | None, str | None]:
         case "refresh":
             revision = briefs.REVISIONS.get(view, item.record)
             return (revision.by, revision.text) if revision else (None, None)
+        case "attention":
+            alert = alerts.ATTENTION.get(view, item.record)
+            return None, alert.sentence if alert else None
         case "message" | "inline" | "expiry":
             message = MESSAGES.get(view, item.record)
             return (message.by, message.text) if message else (None, None)
