@@ -1,14 +1,15 @@
 """One pane: a pseudo-terminal, the screen that shows it, and the queue of what is to be typed.
 
 Invariant: `write` never blocks and keeps its order; what the queue took is typed or the pane has
-ended. A flood of output in one pane gives the loop back after every few KiB, so that the others
-stay responsive.
+ended. A flood of output in one pane gives the loop back after every millisecond, so that the
+others stay responsive.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -24,8 +25,10 @@ from coordinatord.panehost.screen import NARROWEST, PIECE, Screen
 
 QUEUE_LIMIT: Final = 1024
 """Writes that may wait, as in Herdr (herdr-protocol.md §2.4)."""
-TURN: Final = 4 * PIECE
-"""Bytes that a pane draws before the loop gets its turn."""
+TURN_S: Final = 0.001
+"""Seconds that a pane may draw before the loop gets its turn: a request takes several turns."""
+MOST_UNREAD: Final = 128 << 10
+"""Bytes that are read ahead of drawing; over it the application has to wait."""
 PATIENCE_S: Final = 0.25
 """How long a closing pane's processes get after each signal."""
 _LOOK_S: Final = 0.01
@@ -62,6 +65,8 @@ class Pane:
         self._sinks: list[Callable[[bytes], None]] = []
         self._running = False
         self._over = False
+        self._unread = b""
+        self._drawn_to = 0
 
     @classmethod
     def spawn(
@@ -167,42 +172,59 @@ class Pane:
         return remove
 
     async def _read(self) -> None:
-        drawn = 0
-        while True:
-            piece = self._pty.read_nowait()
-            if piece == b"":
-                return
-            if piece is None:
-                drawn = self._told(drawn)
+        while self._fetch() or self._waits:
+            if not self._waits:
                 await self._pty.wait_readable()
                 continue
-            self._draw(piece)
-            drawn += len(piece)
-            if drawn >= TURN:
-                drawn = self._told(drawn)
-                await anyio.lowlevel.checkpoint()
-
-    def _told(self, drawn: int) -> int:
-        if drawn:
+            ends = time.perf_counter() + TURN_S
+            while self._waits and time.perf_counter() < ends:
+                self._draw_piece()
             self._on_output()
-        return 0
+            await anyio.lowlevel.checkpoint()
 
-    def _draw(self, piece: bytes) -> None:
+    def _fetch(self) -> bool:
+        """Read what is there behind what waits, up to a limit; False at the end of all output.
+
+        Who is attached gets all of it, the screen only what leaves a trace there.
+        """
+        pieces, piece = [self._unread[self._drawn_to :]], b" "
+        size = len(pieces[0])
+        while size < MOST_UNREAD and (piece := self._pty.read_nowait() or b""):
+            pieces.append(piece)
+            size += len(piece)
+        unread = b"".join(pieces)
+        self._unread, self._drawn_to = self.screen.worth_drawing(unread), 0
+        self._pass_on(unread[: size - len(self._unread)])
+        return bool(piece) or not self._pty.at_end
+
+    @property
+    def _waits(self) -> bool:
+        return self._drawn_to < len(self._unread)
+
+    def _draw_piece(self) -> None:
+        """Draw the first piece of what was read."""
+        piece = self._unread[self._drawn_to : self._drawn_to + PIECE]
+        self._drawn_to += len(piece)
         answers = self.screen.feed(piece)
         if answers and not self._over and len(self._queue) < QUEUE_LIMIT:
             self._queue.append(answers)
             self._queued.set()
-        for sink in tuple(self._sinks):
-            sink(piece)
+        self._pass_on(piece)
+
+    def _pass_on(self, piece: bytes) -> None:
+        """In step with the screen: a repaint shows what was passed on before it, and no more."""
+        if piece:
+            for sink in tuple(self._sinks):
+                sink(piece)
 
     def _drain(self) -> None:
         """What the shell wrote last; a child that it left behind is not waited for."""
         self._over = True
-        drawn = 0
-        while drawn < 16 * TURN and (piece := self._pty.read_nowait()):
-            self._draw(piece)
-            drawn += len(piece)
-        self._told(drawn)
+        for _ in range(2):  # what waited already, and once more as much as fits
+            self._fetch()
+            while self._waits:
+                self._draw_piece()
+        self._on_output()
 
     async def _type(self) -> None:
         while True:

@@ -55,6 +55,8 @@ class Pty:
         self._master: int | None = master
         self._status: int | None = None
         self._reaped = False
+        self.at_end = False
+        """All output was read: the last of the other side is closed."""
 
     @classmethod
     def spawn(
@@ -99,7 +101,7 @@ class Pty:
     def read_nowait(self) -> bytes | None:
         """What the child wrote: None if there is nothing now, ``b""`` at the end."""
         try:
-            return os.read(self.descriptor, READ_SIZE)
+            data = os.read(self.descriptor, READ_SIZE)
         except BlockingIOError:
             return None
         except OSError as error:
@@ -107,8 +109,11 @@ class Pty:
                 errno.EIO,
                 errno.EBADF,
             ):  # Linux: the last slave descriptor was closed
+                self.at_end = True
                 return b""
             raise
+        self.at_end = not data
+        return data
 
     def write_nowait(self, data: bytes) -> int:
         """How many bytes the terminal took; 0 if it takes none now.

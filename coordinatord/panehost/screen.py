@@ -24,6 +24,7 @@ from typing import Final, Literal, TypeVar
 
 from avt._avt import Line, Vt
 
+from coordinatord.panehost import flood
 from coordinatord.panehost.modes import Mark, Scanner
 from coordinatord.panehost.rows import joined, plain_text, styled_text
 
@@ -61,6 +62,7 @@ class Screen:
         self._terminal = self._fresh()
         self._history: deque[Line] = deque(maxlen=scrollback)
         self._primary_shown = True
+        self._scrolls = False
 
     def feed(self, data: bytes) -> bytes:
         """Draw what the application wrote; returns the answers to its questions, to write back.
@@ -71,10 +73,23 @@ class Screen:
             return self._feed(data)
         return b"".join(self._feed(data[at : at + PIECE]) for at in range(0, len(data), PIECE))
 
+    def worth_drawing(self, output: bytes) -> bytes:
+        """The end of what comes next that has to be drawn; the rest would leave no trace.
+
+        While plain lines come and rows scroll away with them, more plain lines scroll too, whatever
+        the margins are. Of these only as many need drawing as fill the scrollback and, twice, the
+        screen: once to push out what stands there now.
+        """
+        lines = (self._history.maxlen or 0) + 2 * self.rows
+        if self._scrolls and flood.has_more(output, lines) and flood.is_plain(output):
+            return flood.tail(output, lines)
+        return output
+
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; what the screen shows is wrapped anew."""
         self.columns, self.rows = _clamped(columns, rows)
         self._take(lambda: self._terminal.resize(self.columns, self.rows))
+        self._scrolls = False
 
     def text(self, source: Source, lines: int | None, ansi: bool) -> tuple[str, bool]:
         """What stands on the screen, and whether there was more than was given.
@@ -144,6 +159,7 @@ class Screen:
         marks = self._scanner.scan(piece)
         if not marks:
             self._draw(piece)
+            self._scrolls = self._scrolls and flood.is_plain(piece)
             return b""
         answers, at = [], 0
         for mark in marks:
@@ -155,6 +171,7 @@ class Screen:
             at = mark.end
             answers.append(self._obey(mark))
         self._draw(piece[at:])
+        self._scrolls = False
         return b"".join(answers)
 
     def _draw(self, piece: bytes) -> None:
@@ -167,6 +184,7 @@ class Screen:
     def _take(self, call: Callable[[], tuple[list[int], list[Line]]]) -> None:
         """Do something to the emulator and keep the rows that scroll away."""
         _, gone = self._guarded(call, _NOTHING)
+        self._scrolls = bool(gone) and self._primary_shown
         if gone and self._primary_shown:
             self._history.extend(gone)
 

@@ -1,0 +1,35 @@
+"""How much of a flood of plain lines must be drawn at all.
+
+A program can write lines far faster than any emulator can draw them. Of plain lines only the last
+ones leave a trace: those that end up on the screen and in the scrollback. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+_END: Final = b"\r\n"
+_PLAIN: Final = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])
+
+
+def is_plain(output: bytes) -> bool:
+    """Nothing but text, tabs and line ends: drawing it changes no mode, margin or style."""
+    return not output.translate(None, _PLAIN)
+
+
+def has_more(output: bytes, lines: int) -> bool:
+    """Are there more line ends in it than these?"""
+    return output.count(_END) > lines
+
+
+def tail(output: bytes, lines: int) -> bytes:
+    """The end of plain output that has more than so many line ends: it begins with a line end, and
+    has at least as many."""
+    low, high = 0, len(output)
+    while high - low > 1:  # what follows `low` always has enough
+        middle = (low + high) // 2
+        if output.count(_END, middle) >= lines:
+            low = middle
+        else:
+            high = middle
+    return output[output.index(_END, low) :]
