@@ -94,7 +94,11 @@ def lost_twice(target: Target, *, mutation: bool, ours: bool) -> Failure:
             "The daemon went away twice before it answered: the request may have been done.",
             "Repeat it with the same --key, or look first: coordctl inbox",
         )
-    return Failure("no-daemon", "The daemon went away twice before it answered.", "Try again.")
+    return Failure(
+        "no-daemon",
+        "The daemon went away twice before it answered.",
+        "Its log says why: .coordinatord/daemon.log. Then try again.",
+    )
 
 
 def _ends_badly(begun: Start) -> bool:

@@ -173,3 +173,10 @@ def test_every_runner_exists() -> None:
     for words, (module, function) in own.RUNNERS.items():
         parsing.specification(words)
         assert callable(getattr(importlib.import_module(f"coordctl.commands.{module}"), function))
+
+
+@pytest.mark.parametrize(
+    ("typed", "ours"), [("stop", "down"), ("ls", "pane list"), ("run", "tool run")]
+)
+def test_what_other_programs_call_it_is_named(typed: str, ours: str) -> None:
+    assert failure(typed).hint == f"It is: coordctl {ours}"

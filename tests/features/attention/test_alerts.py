@@ -17,6 +17,7 @@ from coordinatord.features.delivery.requests import (
 from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.questions.requests import AskQuestion
 from coordinatord.features.tasks.requests import NewTask
+from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ShowRecord
 from coordinatord.ids import PaneId
 from coordinatord.terminals.fake_host import FakeHost
 from tests.house import FastClock, House, living
@@ -128,6 +129,20 @@ async def test_an_agent_that_ended_and_a_pane_that_closed_are_told(tmp_path: Pat
         for alert in await standing(house):
             await house.call(SeeAttention(alert=alert.id), boss)
         assert await standing(house) == []
+
+
+async def test_an_alert_is_a_record_like_any_other(tmp_path: Path) -> None:
+    """The inbox says what was seen and how to look, without the screen's text; show and why know its id."""
+    async with living(tmp_path) as house:
+        boss, worker, _ = await staffed(house)
+        house.host.agent_exits(worker)
+        await house.until(lambda: standing(house))
+        (alert,) = await standing(house)
+        (item,) = (await house.call(ReadInbox(), boss)).items
+        assert item.id == alert.id
+        assert item.text == f"The worker's agent has exited. Look: {alert.reading}"
+        assert (await house.call(ShowRecord(id=alert.id), boss))["id"] == alert.id
+        assert (await house.call(ExplainRecord(id=alert.id), boss)).sentence
 
 
 async def test_panes_that_nobody_recorded_change_no_record(tmp_path: Path) -> None:
