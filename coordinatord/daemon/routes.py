@@ -9,12 +9,13 @@ from __future__ import annotations
 import random
 from collections.abc import Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 import msgspec
 
 from coordinatord.daemon.callers import Callers
+from coordinatord.errors import Refused
 from coordinatord.features.panes import authority
 from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
@@ -29,6 +30,11 @@ F = TypeVar("F")
 
 Encoder = msgspec.json.Encoder
 
+_Place = tuple[str, str, str]
+"""Method, scope and key: where an answer is kept."""
+_MOST_UNWRITTEN: Final = 1000
+"""Answers that wait in memory while the store takes none; the oldest goes first."""
+
 
 class Frame:
     """Makes routes."""
@@ -37,7 +43,8 @@ class Frame:
         self._database = database
         self._callers = callers
         self._source = source
-        self._in_hand: dict[tuple[str, str, str], anyio.Lock] = {}
+        self._in_hand: dict[_Place, anyio.Lock] = {}
+        self._unwritten: dict[_Place, tuple[Mutation[Any], msgspec.Raw]] = {}
 
     def answering(self, request: type[Q], fn: Callable[[Caller, Q], object]) -> Route:
         """``fn`` needs to know the caller and nothing else."""
@@ -101,18 +108,29 @@ class Frame:
         return Route(request, run)
 
     def acting(self, request: type[M], fn: Callable[[Caller, M], Awaitable[object]]) -> Route:
-        """``fn`` acts on the world; a repeated key waits for the first act and gets its answer."""
+        """``fn`` acts on the world; a repeated key waits for the first act and gets its answer.
+
+        An act that is done is answered so, also where the store cannot keep the answer: nobody may
+        be told that nothing happened. This process still knows it then.
+        """
 
         async def run(link: Link, asked: M) -> object:
             caller = await self._caller(link, asked)
             if not asked.key:
                 asked = msgspec.structs.replace(asked, key=self._source.randbytes(12).hex())
-            async with self._only_one(caller, asked):
+            async with self._only_one(caller, asked) as place:
+                known, answer = self._unwritten.get(place, (None, None))
+                if known == asked:
+                    return answer
                 kept = await self._database.read(_replayed, caller, asked)
                 if kept is not None:
                     return kept
-                result = await fn(caller, asked)
-                return await self._database.write(_kept, caller, asked, result)
+                result = msgspec.Raw(msgspec.json.encode(await fn(caller, asked)))
+                try:
+                    return await self._database.write(_kept, caller, asked, result)
+                except Refused:
+                    self._remember(place, asked, result)
+                    return result
 
         return Route(request, run)
 
@@ -121,13 +139,18 @@ class Frame:
         authority.check(request.access, caller)
         return caller
 
+    def _remember(self, place: _Place, asked: Mutation[Any], result: msgspec.Raw) -> None:
+        self._unwritten[place] = asked, result
+        if len(self._unwritten) > _MOST_UNWRITTEN:
+            del self._unwritten[next(iter(self._unwritten))]
+
     @asynccontextmanager
     async def _only_one(self, caller: Caller, asked: Mutation[Any]) -> Any:
         place = (method_of(asked), scope_of(caller, asked), asked.key)
         lock = self._in_hand.setdefault(place, anyio.Lock())
         try:
             async with lock:
-                yield
+                yield place
         finally:
             if not lock.statistics().tasks_waiting and not lock.locked():
                 self._in_hand.pop(place, None)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import posix
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,14 @@ import msgspec
 import pytest
 
 from coordinatord import catalogue
+from coordinatord.daemon.requests import StopDaemon
 from coordinatord.errors import Refused, Uncertain, Unreachable
 from coordinatord.features.launches import table
 from coordinatord.features.launches.requests import OpenPane
 from coordinatord.features.questions.requests import AskQuestion
 from coordinatord.features.questions.table import QUESTIONS
+from coordinatord.features.typing.requests import SendToPane
+from coordinatord.ids import PaneId
 from coordinatord.sockets.bind import BoundSocket
 from coordinatord.store import keys
 from coordinatord.store.database import Transaction
@@ -159,6 +163,30 @@ async def test_the_same_request_twice_at_once_is_done_once(tmp_path: Path) -> No
         assert opened == [opened[0]] * 4
         assert len(house.host.panes) == before + 1
         assert len((await house.database.read(QUESTIONS.select)).items) == 1
+
+
+class VanishingStore(FakeHost):
+    """The database is removed at the moment in which a text is typed."""
+
+    database: Path
+
+    def type_text(self, pane: PaneId, text: str, keys: Sequence[str]) -> None:
+        posix.unlink(self.database)  # the alarm for blocking calls watches the one of os
+        super().type_text(pane, text, keys)
+
+
+async def test_what_was_done_is_answered_so_when_its_answer_cannot_be_kept(tmp_path: Path) -> None:
+    """Nobody may type again what was typed, because the store was lost behind it."""
+    clock = FastClock()
+    host = VanishingStore(clock.awake)
+    host.database = tmp_path / "coordinator.db"
+    async with living(tmp_path, host, clock=clock) as house:
+        pane = host.add_pane()
+        request = SendToPane(pane=pane, text="make", enter=True, key="k")
+        for _ in range(2):
+            assert (await house.call(request)).done
+        assert [each.text for each in host.typed] == ["make"]
+        assert (await house.call(StopDaemon(key="k"))).done
 
 
 OPEN = OpenPane(label="tests", command=("true",), key="k-open")
