@@ -181,6 +181,7 @@ async def living(
                 await group.start(parts.pump.run)
                 await group.start(parts.settler.run)
                 await group.start(parts.attendant.run)
+                await group.start(parts.ager.run)
                 await group.start(parts.tool_runs.run)
             yield House(host, parts, clock)
             group.cancel_scope.cancel()

@@ -224,6 +224,12 @@ def _whoami(result: Record, now: float) -> str:
     return "\n".join(lines)
 
 
+_EVENTS: Final = {
+    True: "Agents are told as soon as they are idle. Not wanted? coordctl delivery disable",
+    False: "Agents are told on command only. Otherwise: coordctl delivery enable",
+}
+
+
 def _init(result: Record, now: float) -> str:
     held = "now" if result["claimed"] else "still"
     role = "a developer" if result["role"] == "developer" else bold(visible(result["id"]))
@@ -236,6 +242,8 @@ def _init(result: Record, now: float) -> str:
         lines.append(f"    → {visible(item['settling'])}")
     if owed:
         lines.append("Read the texts: coordctl inbox")
+    if result.get("events") is not None:
+        lines.append(_EVENTS[result["events"]])
     return "\n".join(lines)
 
 
@@ -262,31 +270,6 @@ def _receipt(attempt: Record) -> list[str]:
     facts = [("sha256", attempt.get("sha256")), ("removed", ", ".join(attempt.get("removed", ())))]
     facts.append(("file", attempt.get("file")))
     return [visible(f"    {name:>12}  {fact}") for name, fact in facts if fact]
-
-
-def _status(result: Record, now: float) -> str:
-    terminal = result["terminal"]
-    connected = "connected" if terminal["connected"] else "not connected"
-    kind = terminal["kind"] or "none yet"
-    lines = [
-        f"coordinatord {result['version']}, pid {result['pid']}, {result['workspace']}",
-        f"socket    {result['socket']}",
-        f"terminal  {kind}, {connected}"
-        + (f" ({terminal['socket']})" if terminal["socket"] else ""),
-    ]
-    if terminal.get("trouble"):
-        lines.append(f"trouble   {terminal['trouble']}")
-    owed = f"{result.get('owed', 0)}"
-    if result.get("oldest_debt_s") is not None:
-        owed += f", the oldest for {lasting(result['oldest_debt_s'])}"
-    lines.append(f"owed      {owed}")
-    held = ", ".join(f"{count} {reason}" for reason, count in result["held"].items())
-    lines.append(f"held      {held or 'nothing'}")
-    for attempt in result.get("stranded", ()):
-        lines.append(f"stranded  {attempt}: typed, not submitted; coordctl why {attempt}")
-    if result.get("pause", {}).get("paused"):
-        lines.append(f"paused    for {lasting(now - result['pause']['since'])}; coordctl resume")
-    return with_gap(visible("\n".join(lines), lines=True), result)
 
 
 def _pane_list(result: Record, now: float) -> str:
@@ -363,8 +346,6 @@ _RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
     "init": _init,
     "whoami": _whoami,
     "why": _why,
-    "status": _status,
-    "up": _status,
     "pane list": _pane_list,
     "pane read": _pane_read,
     "discover": _document,

@@ -14,6 +14,51 @@ if TYPE_CHECKING:
     Record = dict[str, Any]
 
 
+def _status(result: Record, now: float) -> str:
+    terminal = result["terminal"]
+    connected = "connected" if terminal["connected"] else "not connected"
+    kind = terminal["kind"] or "none yet"
+    lines = [
+        f"coordinatord {result['version']}, pid {result['pid']}, {result['workspace']}",
+        f"socket    {result['socket']}",
+        f"terminal  {kind}, {connected}"
+        + (f" ({terminal['socket']})" if terminal["socket"] else ""),
+    ]
+    if terminal.get("trouble"):
+        lines.append(f"trouble   {terminal['trouble']}")
+    owed = f"{result.get('owed', 0)}"
+    if result.get("oldest_debt_s") is not None:
+        owed += f", the oldest for {lasting(result['oldest_debt_s'])}"
+    lines.append(f"owed      {owed}")
+    held = ", ".join(f"{count} {reason}" for reason, count in result["held"].items())
+    lines.append(f"held      {held or 'nothing'}")
+    lines += _delivery(result)
+    for attempt in result.get("stranded", ()):
+        lines.append(f"stranded  {attempt}: typed, not submitted; coordctl why {attempt}")
+    if result.get("pause", {}).get("paused"):
+        lines.append(f"paused    for {lasting(now - result['pause']['since'])}; coordctl resume")
+    return with_gap(visible("\n".join(lines), lines=True), result)
+
+
+def _delivery(result: Record) -> list[str]:
+    """What is unusual about delivery, and how old things are."""
+    ages = [
+        f"{word} for {lasting(result[name])}"
+        for name, word in (
+            ("oldest_undelivered_s", "undelivered"),
+            ("oldest_decision_s", "a decision open"),
+        )
+        if result.get(name) is not None
+    ]
+    lines = [f"oldest    {', '.join(ages)}"] if ages else []
+    if not result.get("events", True):
+        lines.append("events    off: told on command only; coordctl delivery enable")
+    if result.get("shadow"):
+        lines.append("shadow    on: nothing is typed; coordctl delivery shadow report")
+    lines += [f"degraded  {part}: {why}" for part, why in result.get("degraded", {}).items()]
+    return lines
+
+
 def _rundown(result: Record, now: float) -> str:
     items = result["items"]
     if not items:
@@ -132,6 +177,8 @@ def _brief(result: Record, now: float) -> str:
 
 
 RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
+    "status": _status,
+    "up": _status,
     "rundown": _rundown,
     "log": _log,
     "doctor": _doctor,

@@ -31,6 +31,7 @@ from coordinatord.daemon.supervision import Supervisor
 from coordinatord.daemon.sweep import sweep
 from coordinatord.daemon.systemd import Notifier, without_manager
 from coordinatord.errors import WorldFailed
+from coordinatord.features.delivery.run_switch import first_start_of
 from coordinatord.features.launches import table as launches
 from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.panes.run_host import name_host
@@ -139,10 +140,17 @@ class Daemon:
             parts = Parts(self._ground(database, choice))
             await parts.learn_launches()
             self._log.info("started", pid=os.getpid(), terminal=choice.kind, version=__version__)
+            await self._announce(database)
             await self._serve(parts, choice)
             if self._with_panes:
                 await self._end_panes(parts, choice)
         self._log.info("stopped", pid=os.getpid())
+
+    async def _announce(self, database: Database) -> None:
+        """The first start of a version says whether agents are told by themselves (coordination.md §4.2)."""
+        on = self._settings.delivery.events
+        if await database.write(first_start_of, __version__, on):
+            self._log.info("delivery-by-events", on=on, switch="coordctl delivery enable|disable")
 
     def _host(self) -> str:
         folder = Path(self._start.workspace.file("lock")).parent
@@ -224,6 +232,7 @@ class Daemon:
             await group.start(keep, "pump", parts.pump.run)
             await group.start(keep, "settler", parts.settler.run)
             await group.start(keep, "attendant", parts.attendant.run)
+            await group.start(keep, "ager", parts.ager.run)
             await group.start(keep, "tool_runs", parts.tool_runs.run)
             group.start_soon(self._greet, parts)
             if choice.kind == "embedded":

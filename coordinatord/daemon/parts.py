@@ -29,6 +29,7 @@ from coordinatord.features.delivery import notice
 from coordinatord.features.delivery import requests as delivery
 from coordinatord.features.delivery.methods import DeliveryMethods
 from coordinatord.features.delivery.run import Pump
+from coordinatord.features.delivery.run_ageing import Ager
 from coordinatord.features.delivery.run_attempt import Deliverer, Letters
 from coordinatord.features.delivery.run_evidence import Environment, Witness
 from coordinatord.features.delivery.run_settle import Settler
@@ -169,6 +170,9 @@ class Parts:
             self.pulse,
         )
         self.watches = Watches(database)
+        self.ager = Ager(
+            database, ground.terminal, self.sources, clock, ground.settings.alerts.after_s
+        )
         self.launcher = Launcher(
             database,
             self.lookout,
@@ -193,7 +197,7 @@ class Parts:
         frame = Frame(ground.database, self.callers, ground.source)
         pane = panes.PaneMethods(ground.database, self.lookout)
         message = messages.MessageMethods(self.lookout, ground.settings.delivery.queue_limit)
-        told = DeliveryMethods(ground.database, self.lookout, self.pump, self.sources)
+        told = DeliveryMethods(ground.database, self.lookout, self.pump, self.sources, self.switch)
         tool = ToolMethods(ground.database, self.lookout, self.tool_runs, ground.clock)
         runner = RunnerMethods(ground.database, self.tool_runs)
         typing = TypingMethods(ground.database, self.lookout, self.typist)
@@ -215,6 +219,7 @@ class Parts:
             self.connection,
             self.sightings,
             self.failing,
+            self.switch,
         )
         return [
             Route(Hello, self._hello),

@@ -10,6 +10,8 @@ import anyio.to_thread
 
 from coordinatord import locate
 from coordinatord.errors import Refused
+from coordinatord.features.delivery.files import keep_events
+from coordinatord.features.delivery.run_switch import remembered
 from coordinatord.features.upkeep.table import forget_the_world
 from coordinatord.sockets import lock
 from coordinatord.store import admission, copying
@@ -32,6 +34,9 @@ async def restore(workspace: locate.Workspace, backup: str) -> Path:
         source = random.SystemRandom()
         async with await Database.open(target, wall=time.time, source=source) as database:
             await database.write(forget_the_world)
+            wanted = await database.read(remembered)
+        if wanted is False:  # a restored workspace is as quiet as the saved one was
+            keep_events(Path(workspace.file("config.toml")), False)
     finally:
         held.release()
     return target

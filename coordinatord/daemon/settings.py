@@ -44,6 +44,20 @@ class Delivery(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ] = 200
 
 
+class Alerts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When a person is alerted through the terminal host."""
+
+    after_s: Annotated[
+        float,
+        Meta(
+            ge=0,
+            le=604_800,
+            description="Alert once when something stays undelivered that long; 0 never does.",
+            extra={"unit": "s"},
+        ),
+    ] = 0.0
+
+
 class Typing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How text reaches a pane."""
 
@@ -106,6 +120,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ),
     ] = 0
     delivery: Delivery = Delivery()
+    alerts: Alerts = Alerts()
     typing: Typing = Typing()
     panehost: PaneHost = PaneHost()
 

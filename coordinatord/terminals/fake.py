@@ -180,6 +180,11 @@ class FakeTerminal:
 
         await self._act("focus", pane, focus)
 
+    async def notify(self, title: str, body: str) -> bool:
+        await self._arrive("notify")
+        self._host.notes.append((title[:80], body[:240]))
+        return True
+
     async def close(self, pane: PaneId) -> None:
         await self._act("close", pane, lambda: self._host.remove_pane(pane))
 

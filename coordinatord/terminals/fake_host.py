@@ -53,6 +53,8 @@ class FakeHost:
         self.now = clock
         self.panes: dict[PaneId, FakePane] = {}
         self.typed: list[Typed] = []
+        self.notes: list[tuple[str, str]] = []
+        """Notes shown to the person: title and body."""
         self.submitted: list[Submitted] = []
         self.calls: list[Call] = []
         self.focused: PaneId | None = None

@@ -273,6 +273,10 @@ class Terminal(Protocol):
     async def focus(self, pane: PaneId) -> None:
         """Show the pane to the person and give it the keyboard: only where somebody asked."""
 
+    async def notify(self, title: str, body: str) -> bool:
+        """Show the person a short note, cut to the host's limits (80 and 240 characters, one line
+        each); False where the host shows none: it is switched off, busy, or nobody looks."""
+
     async def close(self, pane: PaneId) -> None:
         """End the pane and all that runs in it."""
 

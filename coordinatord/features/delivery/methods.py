@@ -10,6 +10,8 @@ from coordinatord.features.delivery import pacing, table
 from coordinatord.features.delivery.records import Initiated, OwedItem, Pass, Told
 from coordinatord.features.delivery.requests import InitSeat, NoticeSeat, PumpNow
 from coordinatord.features.delivery.run import Pump
+from coordinatord.features.delivery.run_switch import first_coordinator
+from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes import table as seats
@@ -32,11 +34,14 @@ class Arrival(msgspec.Struct, frozen=True):
 class DeliveryMethods:
     """Routes of this feature."""
 
-    def __init__(self, database: Database, lookout: Lookout, pump: Pump, sources: Sources) -> None:
+    def __init__(
+        self, database: Database, lookout: Lookout, pump: Pump, sources: Sources, switch: Switch
+    ) -> None:
         self._database = database
         self._lookout = lookout
         self._pump = pump
         self._sources = sources
+        self._switch = switch
 
     async def look(self, caller: Caller, request: InitSeat) -> Arrival:
         """Look at the caller's pane, and at the coordinator's if it is to be replaced."""
@@ -71,7 +76,12 @@ class DeliveryMethods:
             terminal_id=found.place.seen.terminal_id,
             claimed=granted.taken,
             owed=self._tell_inline(tx, seat) if seat else [],
+            events=self._news(tx, granted),
         )
+
+    def _news(self, tx: Transaction, granted: Grant) -> bool | None:
+        first = granted.seat == COORDINATOR and first_coordinator(tx)
+        return self._switch.on if first else None
 
     def _tell_inline(self, tx: Transaction, seat: Seat) -> list[OwedItem]:
         owed = [

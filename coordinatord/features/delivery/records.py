@@ -162,6 +162,8 @@ class Initiated(msgspec.Struct, frozen=True, kw_only=True):
     claimed: bool
     """True if this call took the seat, False if it was held already."""
     owed: list[OwedItem] = []
+    events: bool | None = None
+    """Told to the first coordinator only: is delivery by events on?"""
 
 
 class Pass(msgspec.Struct, frozen=True, kw_only=True):

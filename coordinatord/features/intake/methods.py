@@ -7,14 +7,14 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from coordinatord.features.delivery import pacing, table
 from coordinatord.features.delivery.files import keep_events
 from coordinatord.features.delivery.requests import DisableDelivery, EnableDelivery, ReadDelivery
+from coordinatord.features.delivery.run_ageing import ages_of
+from coordinatord.features.delivery.run_switch import remember
 from coordinatord.features.delivery.switch import EventsState, Switch
 from coordinatord.features.intake.run_attention import Attendant
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.records import Caller
-from coordinatord.features.panes.table import all_seats
 from coordinatord.store.database import Database, Transaction, View
 
 
@@ -58,27 +58,20 @@ class EventMethods:
         await anyio.to_thread.run_sync(keep_events, self._config, on)
         self._switch.on = on
         # the journal line wakes the pump, which then goes by the new preference
-        await self._database.write(_journal, caller)
+        await self._database.write(_journal, caller, on)
 
     def _state(self, view: View) -> EventsState:
-        owed, now = self._sources.owed(view, self._wall()).items, self._wall()
-        bindings = {seat.id: seat.binding for seat in all_seats(view)}
-        told = {each.obligation: each for each in table.told_about(view, owed, bindings)}
-        waiting = [
-            now - item.since
-            for item in owed
-            if pacing.classify(told.get(item.id)) in ("pending", "not-delivered", "stalled")
-        ]
-        decisions = [now - item.since for item in owed if item.weight == "decision"]
+        now = self._wall()
+        found = ages_of(view, self._sources.owed(view, now).items, now)
         return EventsState(
             events=self._switch.on,
             shadow=self._switch.shadow,
             degraded=self._switch.degraded or self._failed(),
             handled=self._switch.handled,
             ignored=self._switch.ignored,
-            undelivered=len(waiting),
-            oldest_undelivered_s=max(waiting, default=None),
-            oldest_decision_s=max(decisions, default=None),
+            undelivered=found.undelivered,
+            oldest_undelivered_s=found.oldest_undelivered_s,
+            oldest_decision_s=found.oldest_decision_s,
         )
 
     def _failed(self) -> str | None:
@@ -86,5 +79,6 @@ class EventMethods:
         return ", ".join(f"{part}: {kind}" for part, kind in self._failing.items()) or None
 
 
-def _journal(tx: Transaction, caller: Caller) -> None:
+def _journal(tx: Transaction, caller: Caller, on: bool) -> None:
+    remember(tx, on)
     tx.journal("delivery", "events", actor=caller.seat, proof=caller.proof)

@@ -249,5 +249,5 @@ def forget_the_world(tx: Transaction) -> None:
         seats.vacate(tx, None, seat.id)
     for table in ("holds", "launches"):
         tx.run(f"DELETE FROM {table}")
-    tx.run("DELETE FROM meta WHERE key NOT IN ('host')")
+    tx.run("DELETE FROM meta WHERE key NOT IN ('host', 'events', 'shadow', 'shadow-seq')")
     tx.journal("restore", "database", actor="coordinatord")

@@ -14,7 +14,9 @@ from coordinatord.features.briefs import table as briefs
 from coordinatord.features.delivery import pacing, run_wake
 from coordinatord.features.delivery import table as delivery
 from coordinatord.features.delivery.records import Attempt, Told
+from coordinatord.features.delivery.run_ageing import ages_of
 from coordinatord.features.delivery.run_shadow import SHADOWS, mode_of
+from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.messages.table import MESSAGES
 from coordinatord.features.obligations.records import Obligation, Owed
 from coordinatord.features.obligations.table import Sources, about
@@ -97,6 +99,7 @@ class ViewMethods:
         connection: Callable[[], Connection],
         sightings: Sightings,
         failing: Mapping[str, str],
+        switch: Switch,
     ) -> None:
         self._sources = sources
         self._wall = wall
@@ -104,6 +107,7 @@ class ViewMethods:
         self._connection = connection
         self._sightings = sightings
         self._failing = failing
+        self._switch = switch
 
     def inbox(self, view: View, caller: Caller, request: ReadInbox) -> Inbox:
         """What a seat owes, with the texts to read."""
@@ -190,6 +194,7 @@ class ViewMethods:
         held: dict[str, int] = {}
         for each in delivery.holds(view).values():
             held[each.reason] = held.get(each.reason, 0) + 1
+        ages = ages_of(view, owed.items, now)
         return Status(
             pid=running.pid,
             version=running.version,
@@ -199,7 +204,10 @@ class ViewMethods:
             held=held,
             pause=pause_of(view),
             shadow=mode_of(view).on,
-            degraded=dict(self._failing),
+            events=self._switch.on,
+            degraded=self._degraded(),
+            oldest_undelivered_s=ages.oldest_undelivered_s,
+            oldest_decision_s=ages.oldest_decision_s,
             stranded=delivery.stranded(view),
             stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
             owed=len([item for item in owed.items if not item.doubtful]),
@@ -208,6 +216,10 @@ class ViewMethods:
             started_at=running.started_at,
             incomplete=bool(owed.unreadable),
         )
+
+    def _degraded(self) -> dict[str, str]:
+        why = self._switch.degraded
+        return ({"events": why} if why else {}) | dict(self._failing)
 
     def _why_debts(
         self,

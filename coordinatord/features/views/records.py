@@ -88,6 +88,10 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     terminal: Connection
     held: dict[str, int]
     pause: Pause = Pause()
+    events: bool = True
+    """Is delivery by events on?"""
+    oldest_undelivered_s: float | None = None
+    oldest_decision_s: float | None = None
     degraded: dict[str, str] = {}
     """Background loops that failed lately and were begun anew, with the kind of error."""
     shadow: bool = False

@@ -41,6 +41,9 @@ T = TypeVar("T")
 KNOWN_PROTOCOLS: Final = frozenset({19, 20, 21, 22})
 """Versions whose prompts are known to behave as herdr-protocol.md §7 says."""
 
+TITLE_LIMIT: Final = 80
+BODY_LIMIT: Final = 240
+"""Characters of a note that the host shows (herdr-protocol.md §2)."""
 _WORKSPACE: Final = re.compile(r"w[0-9A-Z]+")
 _NO_AGENT: Final = frozenset({"agent_not_found", "agent_target_ambiguous"})
 
@@ -203,6 +206,10 @@ class HerdrTerminal:
 
     async def focus(self, pane: PaneId) -> None:
         await self._act("pane.focus", {"pane_id": pane}, pane=pane)
+
+    async def notify(self, title: str, body: str) -> bool:
+        params = {"title": title[:TITLE_LIMIT], "body": body[:BODY_LIMIT], "sound": "none"}
+        return (await self._ask("notification.show", params, schema.NotificationResult)).shown
 
     async def close(self, pane: PaneId) -> None:
         await self._act("pane.close", {"pane_id": pane}, pane=pane)

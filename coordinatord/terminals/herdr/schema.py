@@ -46,6 +46,13 @@ class Pong(msgspec.Struct):
     capabilities: dict[str, object] = {}
 
 
+class NotificationResult(msgspec.Struct):
+    """Was a note shown to the person? ``reason`` says why not."""
+
+    shown: bool = False
+    reason: str = ""
+
+
 class PaneRecord(msgspec.Struct):
     """A pane or an agent: the host's two records of one pane, which overlap.
 
