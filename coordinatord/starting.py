@@ -72,6 +72,18 @@ class Start:
         return "".join(each if each.isprintable() else "?" for each in last)[:_LONGEST_REASON]
 
 
+def open_log(path: str) -> int:
+    """A descriptor that appends to a log of ours, for the output of a process that is started.
+
+    A link is not followed: a project that was cloned may bring one that leads anywhere.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+    mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    return os.open(path, mode, 0o600)
+
+
 def _spawn(
     workspace: Workspace, environ: Mapping[str, str], log: str, flags: tuple[str, ...]
 ) -> subprocess.Popen[bytes]:
@@ -81,8 +93,7 @@ def _spawn(
         if name not in ("COORDINATORD_SOCKET", "COORDINATORD_TOKEN")
     }
     given["COORDINATORD_ROOT"] = workspace.root
-    mode = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-    output = os.open(log, mode, 0o600)
+    output = open_log(log)
     try:
         return subprocess.Popen(
             # -P: a module in the project's folder must not stand in for one of ours

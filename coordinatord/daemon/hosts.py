@@ -15,6 +15,7 @@ from coordinatord import locate
 from coordinatord.clock import Clock
 from coordinatord.daemon.settings import Settings
 from coordinatord.errors import Refused, WorldFailed
+from coordinatord.starting import open_log
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.terminals.choice import Choice, choose, herdr_sockets, probe
 from coordinatord.terminals.herdr.request import ask
@@ -137,10 +138,11 @@ def _start_embedded(workspace: locate.Workspace, socket: str, environ: Mapping[s
         *("--log", log),
         *("--cwd", workspace.root),
     ]
-    with open(log, "ab") as output, open(os.devnull, "rb") as nothing:
+    output = _own_log(log)
+    try:
         subprocess.Popen(
             command,
-            stdin=nothing,
+            stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,
@@ -148,6 +150,19 @@ def _start_embedded(workspace: locate.Workspace, socket: str, environ: Mapping[s
             env=dict(environ),
             cwd=workspace.root,
         )
+    finally:
+        os.close(output)
+
+
+def _own_log(path: str) -> int:
+    try:
+        return open_log(path)
+    except OSError as error:
+        raise Refused(
+            "folder-unsafe",
+            f"{path} cannot be written: {error.strerror}.",
+            "Move it away, after a look at what it is.",
+        ) from None
 
 
 async def end_embedded(socket: str) -> None:

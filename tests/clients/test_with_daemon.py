@@ -155,6 +155,21 @@ def test_a_daemon_that_refuses_its_database_says_why(
     assert "coordinator.db" in json.loads(result.stderr)["message"]
 
 
+def test_a_log_that_is_a_link_is_not_followed(place: Place, tmp_path: Path) -> None:
+    """A cloned project may bring one along that leads anywhere."""
+    workspace = locate.Workspace(str(place.root), place.variables)
+    locate.make(workspace)
+    log = Path(workspace.file("panehost.log"))
+    log.symlink_to(tmp_path / "elsewhere")
+    result = place.run("up", "--json")
+    assert result.returncode == 3
+    assert "panehost.log" in json.loads(result.stderr)["message"]
+    assert not (tmp_path / "elsewhere").exists()
+    log.unlink()
+    place.json("up")
+    assert log.stat().st_mode & 0o777 == 0o600
+
+
 def test_the_same_key_gives_the_same_answer(place: Place) -> None:
     """D-40: also across a restart of the daemon."""
     place.json("up")
