@@ -70,5 +70,6 @@ class Attention(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sentence(self) -> str:
         """What was seen, and how to look."""
-        look = f" Look: {self.reading}" if self.reading else ""
+        shown = self.reading and self.kind != "closed"
+        look = f" Look: {self.reading}" if shown else ""
         return f"{_SEEN[self.kind]}.{look}"
