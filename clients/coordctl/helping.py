@@ -31,6 +31,19 @@ _EVERYWHERE: Final = (
     ("-h, --help", "Print this help."),
 )
 
+_SECTIONS: Final = (
+    ("start, look, stop", "up status rundown watch down demo"),
+    ("who you are, what you owe", "init whoami inbox why show wait"),
+    ("questions and messages", "ask answer resolve question send ack withdraw"),
+    (
+        "tasks and their reports",
+        "task bind report handoff verify review pr note notes context archive",
+    ),
+    ("briefs and decisions", "brief decide"),
+    ("panes and tools", "pane tool"),
+    ("what agents are told, and when", "notice pump wake delivery attention pause resume"),
+)
+"""The help's order: first words of commands; what is in none of them comes last."""
 
 EXAMPLES: Final[dict[str, tuple[str, ...]]] = {
     "": (
@@ -87,9 +100,7 @@ def of_all(commands: Mapping[str, dict[str, Any]] | None = None) -> str:
             "",
             "Questions, answers and reports between coding agents in terminal panes.",
             "",
-            "commands:",
-            *_rows((words, _first_sentence(spec["help"])) for words, spec in commands.items()),
-            "",
+            *_sections(commands),
             "options, with every command:",
             *_rows(_EVERYWHERE),
             "",
@@ -97,6 +108,18 @@ def of_all(commands: Mapping[str, dict[str, Any]] | None = None) -> str:
             "More about one: coordctl COMMAND --help",
         )
     )
+
+
+def _sections(commands: Mapping[str, dict[str, Any]]) -> Iterator[str]:
+    left = dict(commands)
+    for title, firsts in (*_SECTIONS, ("records and upkeep", "")):
+        order = firsts.split()
+        found = [words for words in left if not order or words.partition(" ")[0] in order]
+        found.sort(key=lambda words: order.index(words.partition(" ")[0]) if order else 0)
+        if found:
+            yield f"{title}:"
+            yield from _rows((words, _first_sentence(left.pop(words)["help"])) for words in found)
+            yield ""
 
 
 def of_group(group: str, commands: Iterable[str]) -> str:
