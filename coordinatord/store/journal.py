@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from coordinatord.store.transaction import View
+
+_BEYOND: Final = 2**63 - 1
+"""The largest number that SQLite takes: nothing comes after it, nor after a cursor above it."""
 
 
 class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -58,7 +61,7 @@ def audit(
         "SELECT id, seq, at, kind, actor, proof, task, seat, host FROM journal"
         f" WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?",
         *given.values(),
-        after or 0,
+        min(after or 0, _BEYOND),
         limit,
     )
     return sorted((Act(*row) for row in found), key=lambda act: act.seq)
@@ -68,7 +71,7 @@ def since(view: View, seq: int, limit: int) -> list[JournalLine]:
     """At most ``limit`` lines after ``seq``, in order."""
     found = view.rows(
         "SELECT seq, at, kind, id, task, seat FROM journal WHERE seq > ? ORDER BY seq LIMIT ?",
-        seq,
+        min(seq, _BEYOND),
         limit,
     )
     return [

@@ -59,6 +59,15 @@ async def test_since_pages_through_all_lines(database: Database) -> None:
     assert await database.read(journal.since, 10, 4) == []
 
 
+@pytest.mark.parametrize("cursor", [2**63 - 1, 2**63, 10**30])
+async def test_nothing_comes_after_a_cursor_that_no_line_can_reach(
+    database: Database, cursor: int
+) -> None:
+    await database.write(lambda tx: tx.journal("question", "q-1"))
+    assert await database.read(journal.since, cursor, 10) == []
+    assert await database.read(lambda view: journal.audit(view, after=cursor, limit=10)) == []
+
+
 async def test_a_line_says_what_changed_and_no_more(database: Database) -> None:
     """interfaces.md, watch line: absent fields are left out, actor and proof are not shown."""
 
