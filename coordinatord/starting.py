@@ -20,6 +20,7 @@ PAUSE_S: Final = 0.02
 
 _LONGEST_REASON: Final = 300
 _LOG_TAIL: Final = 65536
+_HINT: Final = "hint: "
 
 
 class Start:
@@ -56,20 +57,29 @@ class Start:
 
     @property
     def hint(self) -> str:
-        """Where to look."""
+        """What the daemon itself advised, else where to look."""
+        plain = self._plain_lines()
+        if plain and plain[-1].startswith(_HINT):
+            return _printable(plain[-1].removeprefix(_HINT))
         return f"Read {self._log}, or run it in front: cd {self._workspace.root} && coordinatord"
 
     def _last_words(self) -> str:
-        """The last plain line that came into the log since the spawn."""
+        """The last plain line that came into the log since the spawn, advice apart."""
+        said = [line for line in self._plain_lines() if not line.startswith(_HINT)]
+        return _printable(said[-1]) if said else ""
+
+    def _plain_lines(self) -> list[str]:
         try:
             with open(self._log, encoding="utf-8", errors="replace") as file:
                 file.seek(max(self._before, _size(self._log) - _LOG_TAIL))
                 lines = [line.strip() for line in file]
         except OSError:
-            return ""
-        plain = [line for line in lines if line and not line.startswith(("{", "hint:"))]
-        last = plain[-1] if plain else ""
-        return "".join(each if each.isprintable() else "?" for each in last)[:_LONGEST_REASON]
+            return []
+        return [line for line in lines if line and not line.startswith("{")]
+
+
+def _printable(line: str) -> str:
+    return "".join(each if each.isprintable() else "?" for each in line)[:_LONGEST_REASON]
 
 
 def open_log(path: str) -> int:

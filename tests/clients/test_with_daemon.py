@@ -149,10 +149,12 @@ def test_a_daemon_that_refuses_its_database_says_why(
     """It listens before it looks at the database, so a client may be connected when it ends."""
     workspace = locate.Workspace(str(place.root), place.variables)
     locate.make(workspace)
-    Path(workspace.file("coordinator.db")).mkdir(mode=0o700)
+    Path(workspace.file("coordinator.db")).write_bytes(b"")
     result = place.run(*command, "--json")
     assert (result.returncode, result.stdout) == (3, b"")
-    assert "coordinator.db" in json.loads(result.stderr)["message"]
+    error = json.loads(result.stderr)
+    assert "coordinator.db" in error["message"]
+    assert "daemon.log" not in error["data"]["hint"]  # what to do, not where to look
 
 
 def test_a_log_that_is_a_link_is_not_followed(place: Place, tmp_path: Path) -> None:
