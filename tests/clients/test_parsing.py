@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from coordctl import helping, own, parsing, table
+from coordctl.commands.handoff import handoff
 from coordctl.failures import Failure
 from coordctl.parsing import HelpWanted, VersionWanted, parse
 from coordinatord import catalogue
@@ -150,9 +152,14 @@ def test_every_example_parses(words: str) -> None:
 
 
 def test_what_is_parsed_is_what_the_request_takes() -> None:
-    """A request of each command can be made from its required fields."""
+    """A request of each command can be made from its required fields.
+
+    ``handoff`` makes its request from a file instead.
+    """
     values = {"text": "t", "choice": None, "integer": 1, "duration": 1.0, "list": ["t"]}
     for command in catalogue.COMMANDS:
+        if command.words == "handoff":
+            continue
         spec = table.COMMANDS[command.words]
         given = {
             name: field["choices"][0] if field["kind"] == "choice" else values[field["kind"]]
@@ -180,3 +187,14 @@ def test_every_runner_exists() -> None:
 )
 def test_what_other_programs_call_it_is_named(typed: str, ours: str) -> None:
     assert failure(typed).hint == f"It is: coordctl {ours}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"), [("{", "is not JSON."), ("[]", "must hold one JSON object.")]
+)
+def test_a_handoff_is_read_from_a_file_of_one_object(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "claim.json"
+    path.write_text(text)
+    found = parse(("handoff", "t-1h6v5w0z", "--claim", str(path)), FILES.__getitem__)
+    with pytest.raises(Failure, match=said):
+        handoff(found)
