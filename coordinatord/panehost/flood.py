@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Final
 
-_END: Final = b"\r\n"
 _PLAIN: Final = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])
 
 
@@ -18,18 +17,20 @@ def is_plain(output: bytes) -> bool:
 
 
 def has_more(output: bytes, lines: int) -> bool:
-    """Are there more line ends in it than these?"""
-    return output.count(_END) > lines
+    """Are there more lines in it than these?"""
+    return output.count(b"\n") > lines
 
 
 def tail(output: bytes, lines: int) -> bytes:
-    """The end of plain output that has more than so many line ends: it begins with a line end, and
-    has at least as many."""
+    """The end of plain output that has at least so many line feeds, behind a return to the margin.
+
+    All of it where it has no such end.
+    """
     low, high = 0, len(output)
     while high - low > 1:  # what follows `low` always has enough
         middle = (low + high) // 2
-        if output.count(_END, middle) >= lines:
+        if output.count(b"\n", middle) >= lines:
             low = middle
         else:
             high = middle
-    return output[output.index(_END, low) :]
+    return output[max(0, output.rfind(b"\r\n", 0, low + 2)) :]

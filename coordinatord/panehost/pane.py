@@ -25,8 +25,11 @@ from coordinatord.panehost.screen import NARROWEST, PIECE, Screen
 
 QUEUE_LIMIT: Final = 1024
 """Writes that may wait, as in Herdr (herdr-protocol.md §2.4)."""
-TURN_S: Final = 0.001
-"""Seconds that a pane may draw before the loop gets its turn: a request takes several turns."""
+TURN_S: Final = 0.0007
+"""Seconds that a pane may read and draw before the loop gets its turn: a request takes several."""
+_READING_S: Final = TURN_S * 2 / 3
+_STEP: Final = PIECE // 2
+"""Bytes drawn between two looks at the time: of the shortest lines that is a turn."""
 MOST_UNREAD: Final = 128 << 10
 """Bytes that are read ahead of drawing; over it the application has to wait."""
 PATIENCE_S: Final = 0.25
@@ -172,15 +175,19 @@ class Pane:
         return remove
 
     async def _read(self) -> None:
-        while self._fetch() or self._waits:
-            if not self._waits:
-                await self._pty.wait_readable()
-                continue
+        while True:
             ends = time.perf_counter() + TURN_S
-            while self._waits and time.perf_counter() < ends:
+            more = self._fetch()
+            if self._waits:
                 self._draw_piece()
-            self._on_output()
-            await anyio.lowlevel.checkpoint()
+                while self._waits and time.perf_counter() < ends:
+                    self._draw_piece()
+                self._on_output()
+                await anyio.lowlevel.checkpoint()
+            elif more:
+                await self._pty.wait_readable()
+            else:
+                return
 
     def _fetch(self) -> bool:
         """Read what is there behind what waits, up to a limit; False at the end of all output.
@@ -188,8 +195,12 @@ class Pane:
         Who is attached gets all of it, the screen only what leaves a trace there.
         """
         pieces, piece = [self._unread[self._drawn_to :]], b" "
-        size = len(pieces[0])
-        while size < MOST_UNREAD and (piece := self._pty.read_nowait() or b""):
+        size, ends = len(pieces[0]), time.perf_counter() + _READING_S
+        while (
+            size < MOST_UNREAD
+            and time.perf_counter() < ends
+            and (piece := self._pty.read_nowait() or b"")
+        ):
             pieces.append(piece)
             size += len(piece)
         unread = b"".join(pieces)
@@ -203,7 +214,7 @@ class Pane:
 
     def _draw_piece(self) -> None:
         """Draw the first piece of what was read."""
-        piece = self._unread[self._drawn_to : self._drawn_to + PIECE]
+        piece = self._unread[self._drawn_to : self._drawn_to + _STEP]
         self._drawn_to += len(piece)
         answers = self.screen.feed(piece)
         if answers and not self._over and len(self._queue) < QUEUE_LIMIT:

@@ -81,7 +81,8 @@ class Screen:
         screen: once to push out what stands there now.
         """
         lines = (self._history.maxlen or 0) + 2 * self.rows
-        if self._scrolls and flood.has_more(output, lines) and flood.is_plain(output):
+        # half as many again: looking for the place costs time, too
+        if self._scrolls and flood.has_more(output, lines + lines // 2) and flood.is_plain(output):
             return flood.tail(output, lines)
         return output
 

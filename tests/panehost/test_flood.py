@@ -85,10 +85,19 @@ def test_what_is_not_plain_is_drawn(output: bytes) -> None:
 
 
 @given(st.integers(1, 40), st.lists(st.sampled_from(["", "a", "漢", "\n", "\r"]), max_size=60))
-def test_the_tail_begins_at_a_line_end_and_has_enough(least: int, parts: list[str]) -> None:
+def test_the_tail_has_enough_and_begins_at_the_margin(least: int, parts: list[str]) -> None:
+    """Where a line does not go back to the margin first, more is kept."""
     written = "\r\n".join(parts).encode()
     if flood.has_more(written, least):
         end = flood.tail(written, least)
         assert written.endswith(end)
-        assert end.startswith(b"\r\n")
-        assert end.count(b"\r\n") in (least, least + 1)
+        assert end.count(b"\n") >= least
+        assert end == written or end.startswith(b"\r\n")
+        assert b"\r\n" not in end[2:] or end[2 + end[2:].index(b"\r\n") :].count(b"\n") <= least
+
+
+def test_lines_that_never_go_back_are_all_drawn() -> None:
+    """A terminal in raw mode: the next line begins where the last one ended."""
+    screen = Screen(20, 8, SCROLLBACK)
+    screen.feed(b"y\n" * 100)
+    assert screen.worth_drawing(b"y\n" * 1000) == b"y\n" * 1000
