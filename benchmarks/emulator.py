@@ -12,14 +12,17 @@ import json
 import multiprocessing
 import os
 import platform
+import select
+import socket
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import anyio
 import anyio.from_thread
@@ -29,6 +32,7 @@ from rich.console import Console
 from rich.table import Table
 
 from coordinatord.panehost.pane import Pane
+from coordinatord.panehost.pty import Pty
 from coordinatord.panehost.screen import Screen
 
 MEGABYTE: Final = 1_000_000
@@ -118,6 +122,19 @@ async def flood_rates(path: Path) -> tuple[float, float]:
     return statistics.median(by_clock), statistics.median(by_cpu)
 
 
+def bare_rate(path: Path) -> float:
+    """Megabytes a second that the system's terminal itself gives: read, and thrown away."""
+    pty = Pty.spawn(["/bin/cat", str(path)], "/", {"PATH": os.environ["PATH"]}, 80, 40)
+    began, size = time.perf_counter(), 0
+    while not pty.at_end:
+        select.select([pty.descriptor], [], [])
+        while piece := pty.read_nowait():
+            size += len(piece)
+    pty.close()
+    pty.reap()
+    return size / MEGABYTE / (time.perf_counter() - began)
+
+
 async def read_waits(flood: str | None) -> list[float]:
     """Milliseconds that each read of a quiet pane took, asked for from another thread."""
     quiet = pane_of("/bin/cat")
@@ -140,6 +157,56 @@ async def read_waits(flood: str | None) -> list[float]:
         for pane in (quiet, *noisy):
             await pane.close()
     return waits
+
+
+class HostProcess:
+    """The embedded host as it runs: a process of its own behind its socket."""
+
+    def __init__(self, folder: Path) -> None:
+        self._socket = str(folder / "host.sock")
+        command = [sys.executable, "-m", "coordinatord.panehost", "--socket", self._socket]
+        command += ["--state", str(folder / "state.json"), "--log", str(folder / "log")]
+        environment = {"PATH": os.environ["PATH"], "SHELL": "/bin/sh", "HOME": str(folder)}
+        self._process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL)
+        while not os.path.exists(self._socket):
+            time.sleep(0.01)
+
+    def ask(self, method: str, **params: object) -> dict[str, Any]:
+        """One request on a connection of its own, as the protocol wants it."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self._socket)
+            request = {"id": "b", "method": method, "params": params}
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            answer: dict[str, Any] = json.loads(connection.makefile("rb").readline())["result"]
+        return answer
+
+    def new_pane(self) -> str:
+        """A pane with a shell."""
+        return str(self.ask("workspace.create", focus=False)["root_pane"]["pane_id"])
+
+    def close(self) -> None:
+        """End it, panes and all."""
+        self.ask("server.stop")
+        self._process.wait()
+
+
+def request_waits(folder: Path, flood: str | None) -> list[float]:
+    """Milliseconds that `pane.get` of a quiet pane took while another one floods."""
+    host = HostProcess(folder)
+    try:
+        quiet, noisy = host.new_pane(), host.new_pane()
+        if flood:
+            host.ask("pane.send_input", pane_id=noisy, text=flood, keys=["Enter"])
+            time.sleep(0.3)
+        waits = []
+        for _ in range(READS):
+            began = time.perf_counter()
+            host.ask("pane.get", pane_id=quiet)
+            waits.append((time.perf_counter() - began) * 1000)
+            time.sleep(READ_PAUSE_S)
+        return waits
+    finally:
+        host.close()
 
 
 def memory_per_pane(columns: int) -> float:
@@ -191,6 +258,8 @@ async def measure() -> list[Figure]:
             by_clock, by_cpu = await flood_rates(path)
             figures.append((f"flood of {name}", by_clock, "MB/s", ">= 10"))
             figures.append((f"flood of {name}, by CPU time", by_cpu, "MB/s", ""))
+            bare = await anyio.to_thread.run_sync(bare_rate, path)
+            figures.append((f"flood of {name}, thrown away", bare, "MB/s", ""))
     for name, flood in (
         ("no flood", None),
         ("a flood of numbers", "while :; do seq 1 1000000; done"),
@@ -204,11 +273,35 @@ async def measure() -> list[Figure]:
     return figures
 
 
+def request_figures() -> list[Figure]:
+    """What a client of the socket sees; the loop of this process has no part in it."""
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory() as folder:
+        lines = prepared(Path(folder), ascii_lines, 40 * MEGABYTE)
+        for number, (name, flood) in enumerate(
+            (
+                ("no flood", None),
+                ("a flood of 40 MB", f"while :; do cat {lines}; done"),
+                ("a flood of y", "yes"),
+            )
+        ):
+            place = Path(folder) / str(number)
+            place.mkdir()
+            waits = request_waits(place, flood)
+            figures.append(
+                (f"pane.get over the socket, {name}, p50", percentile(waits, 0.5), "ms", "")
+            )
+            figures.append(
+                (f"pane.get over the socket, {name}, p95", percentile(waits, 0.95), "ms", "<= 20")
+            )
+    return figures
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     arguments = parser.parse_args()
-    figures = anyio.run(measure)
+    figures = [*anyio.run(measure), *request_figures()]
     table = Table("what", "value", "unit", "target")
     for name, value, unit, target in figures:
         table.add_row(name, f"{value:.1f}", unit, target)
