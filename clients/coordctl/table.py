@@ -174,8 +174,8 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                                      'help': 'What was looked at: a full commit id in a '
                                              'repository, else up to 64 characters.'},
                        'result': {'kind': 'choice',
+                                  'required': True,
                                   'choices': ('fail', 'inconclusive', 'pass'),
-                                  'default': 'pass',
                                   'help': 'What was found.'},
                        'run': {'kind': 'text', 'help': 'The id of a test run.'},
                        'key': {'kind': 'text',

@@ -124,7 +124,10 @@ def good_requests(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]
             "worker",
             {"task": names["task"], "outcome": "completed", "text": text},
         ),
-        "verification.record": ("boss", {"task": names["task"], "candidate": "v1"}),
+        "verification.record": (
+            "boss",
+            {"task": names["task"], "candidate": "v1", "result": "pass"},
+        ),
         "message.send": (
             "boss",
             {"to": f"worker:{names['task']}", "text": text, "expires_s": 60.0},
@@ -193,6 +196,9 @@ def good_requests(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]
         "delivery.enable": ("boss", {}),
         "delivery.disable": ("boss", {}),
         "delivery.status": ("person", {}),
+        "delivery.shadow-on": ("boss", {}),
+        "delivery.shadow-off": ("boss", {}),
+        "delivery.shadow-report": ("person", {"limit": 5}),
         "attention.list": ("person", {}),
         "attention.seen": ("boss", {"alert": "a-00000000"}),
         "config.read": ("person", {}),

@@ -61,6 +61,8 @@ OTHER: dict[str, dict[str, Any]] = {
 BODILESS = {
     "delivery.disable",
     "delivery.enable",
+    "delivery.shadow-on",
+    "delivery.shadow-off",
     "delivery.pump",
     "typing.pause",
     "typing.resume",

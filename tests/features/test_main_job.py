@@ -68,9 +68,9 @@ async def test_an_answer_is_told_to_the_worker_and_stays_owed_until_it_is_applie
         assert (await house.call(ReadInbox(), worker)).items == []
         report = await house.call(FileReport(task=task, outcome="completed", text="did"), worker)
         with pytest.raises(Refused):
-            await house.call(RecordVerification(task=task, candidate="v1"), worker)
+            await house.call(RecordVerification(task=task, candidate="v1", result="pass"), worker)
         assert [item.id for item in (await house.call(ReadInbox())).items] == [report.id]
-        await house.call(RecordVerification(task=task, candidate="v1"), boss)
+        await house.call(RecordVerification(task=task, candidate="v1", result="pass"), boss)
         assert (await house.call(ReadInbox(), boss)).items == []
 
 

@@ -191,7 +191,7 @@ class Simulation:
             await self._call(ResolveQuestion(question=item.id), pane)
             await self._call(FileReport(task=item.task, outcome="completed", text="r"), pane)
         elif item.kind == "report":
-            await self._call(RecordVerification(task=item.task, candidate="c"), pane)
+            await self._call(RecordVerification(task=item.task, candidate="c", result="pass"), pane)
         elif item.kind == "message":
             await self._call(AckMessage(message=item.id), pane)
 

@@ -75,7 +75,7 @@ class RecordVerification(
 
     task: TaskName
     candidate: Candidate
-    result: Annotated[VerificationResult, Meta(description="What was found.")] = "pass"
+    result: Annotated[VerificationResult, Meta(description="What was found.")]
     run: _Run | None = None
 
 

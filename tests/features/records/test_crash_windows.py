@@ -52,7 +52,7 @@ async def by_boss(house: House, boss: PaneId, worker: PaneId, task: str) -> Muta
 async def verifying(house: House, boss: PaneId, worker: PaneId, task: str) -> Mutation[Any]:
     await house.call(FileReport(task=task, outcome="completed", text="x"), worker)
     await house.call(FileReview(task=task, candidate="v", verdict="comment", text="y"), boss)
-    return RecordVerification(task=task, candidate="v", run="r", key="k")
+    return RecordVerification(task=task, candidate="v", run="r", key="k", result="pass")
 
 
 async def adopting(house: House, boss: PaneId, worker: PaneId, task: str) -> Mutation[Any]:

@@ -99,7 +99,7 @@ async def test_a_stranger_neither_answers_nor_binds_nor_closes(tmp_path: Path) -
             AnswerQuestion(question=question, text="80"),
             BindSeat(task=task, worker_pane=stranger),
             BindSeat(task=task, parent_only=True),
-            RecordVerification(task=task, candidate="v1"),
+            RecordVerification(task=task, candidate="v1", result="pass"),
             FileReport(task=task, outcome="completed", text="did"),
             AddNote(task=task, text="hm"),
             RecordDecision(task=task, text="hm"),
@@ -148,7 +148,7 @@ async def test_what_is_owed_follows_the_task_to_another_parent(tmp_path: Path) -
         await house.until(lambda: house.prompts(lead))
         assert house.prompts(boss) == []
         await house.call(AnswerQuestion(question=question, text="80"), lead)
-        await house.call(RecordVerification(task=task, candidate="v1"), lead)
+        await house.call(RecordVerification(task=task, candidate="v1", result="pass"), lead)
         assert await kinds(house, lead) == []
         own = await refused(house, BindSeat(task=task, parent_pane=worker), boss)
         assert own.reason == "not-allowed"
@@ -166,7 +166,9 @@ async def test_a_review_is_over_with_another_candidate_or_a_verification(tmp_pat
         await house.call(review, reader)
         assert (await house.call(WhoAmI(), reader)).id == f"reviewer:{task}"
         assert await kinds(house, boss) == ["review"]
-        refusal = await refused(house, RecordVerification(task=task, candidate="x"), reader)
+        refusal = await refused(
+            house, RecordVerification(task=task, candidate="x", result="pass"), reader
+        )
         assert refusal.reason == "not-allowed"
         await house.call(
             FileReport(task=task, outcome="completed", text="same", candidate="x"), worker
@@ -178,9 +180,9 @@ async def test_a_review_is_over_with_another_candidate_or_a_verification(tmp_pat
         assert await kinds(house, boss) == ["report", "report"]
         tool = FileReview(task=task, candidate="y", verdict="approve", text="ok", tool="lint")
         await house.call(tool, reader)
-        await house.call(RecordVerification(task=task, candidate="z"), boss)
+        await house.call(RecordVerification(task=task, candidate="z", result="pass"), boss)
         assert await kinds(house, boss) == ["review"]
-        await house.call(RecordVerification(task=task, candidate="y"), boss)
+        await house.call(RecordVerification(task=task, candidate="y", result="pass"), boss)
         assert await kinds(house, boss) == []
 
 
@@ -201,9 +203,11 @@ async def test_a_handoff_is_bounded_and_its_run_is_never_relabelled(tmp_path: Pa
         assert filed.handoff is not None
         assert filed.handoff.checks[0].exit == 0
         assert filed.text == "verify it"
-        claim = RecordVerification(task=task, candidate="v1", run="run-1")
+        claim = RecordVerification(task=task, candidate="v1", run="run-1", result="pass")
         assert (await refused(house, claim, boss)).reason == "wrong-state"
-        await house.call(RecordVerification(task=task, candidate="v1", run="run-2"), boss)
+        await house.call(
+            RecordVerification(task=task, candidate="v1", run="run-2", result="pass"), boss
+        )
         assert await kinds(house, boss) == []
 
 
@@ -299,7 +303,7 @@ async def test_a_reviewer_is_bound_and_never_more_than_that(tmp_path: Path) -> N
         for request in (
             InitSeat(role="coordinator"),
             AnswerQuestion(question=question, text="80"),
-            RecordVerification(task=task, candidate="v1"),
+            RecordVerification(task=task, candidate="v1", result="pass"),
         ):
             assert (await refused(house, request, reader)).reason == "not-allowed"
         own = await refused(house, BindSeat(task=task, reviewer_pane=worker), boss)
