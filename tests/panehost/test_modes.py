@@ -84,8 +84,8 @@ def test_titles(written: bytes, title: str | None) -> None:
 @pytest.mark.parametrize(
     ("url", "path"),
     [
-        (b"file:///work/api", "/work/api"),
-        (b"file://host.example/work/with%20blank", "/work/with blank"),
+        (b"file:///demo/api", "/demo/api"),
+        (b"file://host.example/demo/with%20blank", "/demo/with blank"),
         ("file://h/tmp/é".encode(), "/tmp/é"),
         (b"file://host", None),
         (b"http://host/path", None),
