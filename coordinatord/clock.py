@@ -35,7 +35,7 @@ class SystemClock:
 
     async def sleep(self, seconds: float) -> None:
         """See `Clock`."""
-        await anyio.sleep(seconds)
+        await anyio.sleep(max(0.0, seconds))  # a moment that has just passed
 
 
 WATCHED: Final = frozenset({"pump", "intake"})

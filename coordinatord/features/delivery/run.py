@@ -59,6 +59,14 @@ class Owing(msgspec.Struct, frozen=True, kw_only=True):
     behind: dict[SeatId, frozenset[str]]
 
 
+class LastRead(msgspec.Struct, frozen=True):
+    """What was read last, when the store's changes stood at ``count``; ``at`` in awake seconds."""
+
+    count: int
+    at: float
+    owing: Owing
+
+
 class Look(msgspec.Struct, frozen=True, kw_only=True):
     """A closer look that held a text: what it saw, and when to look again (awake seconds)."""
 
@@ -93,6 +101,7 @@ class Pump:
         self._backstop_s = backstop_s
         self._holds = Holds(database)
         self._looks: dict[SeatId, Look] = {}
+        self._last_read: LastRead | None = None
         self._under_way: dict[SeatId, anyio.Event] = {}
         self._group: anyio.abc.TaskGroup | None = None
         self._stopping = False
@@ -213,7 +222,7 @@ class Pump:
 
     async def _pass(self) -> float:
         """Begin what is due; seconds until something that is known now has to be decided again."""
-        owing = await self._database.read(self._read)
+        owing = await self._known()
         now, waiting = self._clock.wall(), dict[SeatId, Reason]()
         pause = self._backstop_s
         free = owing.holds.keys() - owing.groups.keys()
@@ -234,8 +243,18 @@ class Pump:
                     else:
                         waiting[seat] = reason, None
                     pause = min(pause, (until or now + pause) - now)
-        await self._holds.remember(waiting, free, owing.holds)
+        if await self._holds.remember(waiting, free, owing.holds):
+            self._last_read = None
         return max(pause, 0.01)
+
+    async def _known(self) -> Owing:
+        """What the store says. It is read again after each change of it, after each delivery, and for the
+        backstop; not because a pane has changed."""
+        count, now = self._database.changes.count, self._clock.awake()
+        last = self._last_read
+        if last is None or last.count != count or now - last.at >= self._backstop_s:
+            last = self._last_read = LastRead(count, now, await self._database.read(self._read))
+        return last.owing
 
     async def _wait(self, stored: int, seen: int, pause: float) -> None:
         async with anyio.create_task_group() as group:
@@ -319,6 +338,7 @@ class Pump:
                 raise
             kept = None  # nothing was claimed, so nothing was typed; it is as due as before
         finally:
+            self._last_read = None
             if self._under_way.get(seat.id) is finished:
                 del self._under_way[seat.id]
             finished.set()

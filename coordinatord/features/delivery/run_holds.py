@@ -27,8 +27,9 @@ class Holds:
         waiting: Mapping[SeatId, Reason],
         free: Iterable[SeatId] = (),
         known: Mapping[SeatId, HoldRecord] | None = None,
-    ) -> None:
-        """Store who waits and why, and who is held no more; ``known`` is what stands there already."""
+    ) -> bool:
+        """Store who waits and why, and who is held no more; ``known`` is what stands there already.
+        False: there was nothing to store."""
         news = {
             seat: reason
             for seat, reason in waiting.items()
@@ -37,6 +38,7 @@ class Holds:
         free = [seat for seat in free if seat not in waiting]
         if news or free:
             await self._database.write(_store, news, free)
+        return bool(news or free)
 
 
 @contextmanager

@@ -29,7 +29,8 @@ from coordinatord.terminals.port import (
 )
 
 SETTLE_S = 0.02
-"""Events that arrive within this time are looked into together: a burst costs one look a pane."""
+"""Least time from one look to the next: the first event of a burst is looked into at once, those that follow
+together, so that a burst costs one look a pane."""
 
 MANY = 8
 """From this many panes to look at on, one snapshot is cheaper than single looks."""
@@ -57,6 +58,8 @@ class Intake:
         self._panes: set[PaneId] = set()
         self._around = True
         self._down: str | None = None
+        self._looked_at = -SETTLE_S
+        self._seats: tuple[int, list[Seat]] | None = None
         self._news = anyio.Event()
 
     async def run(
@@ -83,7 +86,7 @@ class Intake:
 
             async def hear() -> None:
                 await self._news.wait()
-                await self._clock.sleep(SETTLE_S)
+                await self._clock.sleep(self._looked_at + SETTLE_S - self._clock.awake())
                 group.cancel_scope.cancel()
 
             group.start_soon(hear)
@@ -115,6 +118,7 @@ class Intake:
                 await self._rejudge()
         else:
             await self._look_at(panes)
+        self._looked_at = self._clock.awake()
         await self._watch()
 
     def _count_missed(self, before: Mapping[PaneId, Sighting]) -> None:
@@ -153,8 +157,10 @@ class Intake:
 
     async def _watch(self) -> None:
         """Status events are asked for the panes of seats only, and dropped when the pane is gone."""
-        seats = await self._database.read(table.all_seats)
-        panes = self._lookout.sightings.panes
+        count = self._database.changes.count
+        if self._seats is None or self._seats[0] != count:
+            self._seats = count, await self._database.read(table.all_seats)
+        seats, panes = self._seats[1], self._lookout.sightings.panes
         found = (find_pane(seat, panes) for seat in seats)
         self._terminal.watch(frozenset(seen.pane for seen in found if isinstance(seen, Sighting)))
 

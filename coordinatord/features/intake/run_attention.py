@@ -61,9 +61,11 @@ class Attendant:
     ) -> None:
         """Watch for ever; the first look at everybody reconciles what was missed."""
         task_status.started()
+        watched, read_at = Watchlist({}), -1
         while True:
             seen, stored = self._lookout.sightings.changes.count, self._database.changes.count
-            watched = await self._database.read(_watchlist)
+            if stored != read_at:  # a pane's change alone changes nobody's seat
+                watched, read_at = await self._database.read(_watchlist), stored
             self._notice(watched.seats)
             await self._look_where_due(watched.seats)
             await self._wait(seen, stored)

@@ -183,6 +183,9 @@ def _with_terminal(panes: Iterable[Sighting], terminal_id: str | None) -> Sighti
 def find_pane(seat: Seat, panes: Mapping[PaneId, Sighting]) -> Sighting | Gone:
     """Where the seat's occupant is now: its terminal wherever it moved, else its recorded pane."""
     terminal = seat.occupant.terminal_id if seat.occupant else None
+    recorded = panes.get(seat.pane) if seat.pane else None
+    if recorded is not None and recorded.terminal_id == terminal:
+        return recorded
     moved = _with_terminal(panes.values(), terminal)
     if moved is not None:
         return moved
