@@ -23,6 +23,7 @@ def _status(result: Record, now: float) -> str:
         f"socket    {result['socket']}",
         f"terminal  {kind}, {connected}"
         + (f" ({terminal['socket']})" if terminal["socket"] else ""),
+        *_host(terminal, now),
     ]
     if terminal.get("trouble"):
         lines.append(f"trouble   {terminal['trouble']}")
@@ -38,6 +39,19 @@ def _status(result: Record, now: float) -> str:
     if result.get("pause", {}).get("paused"):
         lines.append(f"paused    for {lasting(now - result['pause']['since'])}; coordctl resume")
     return with_gap(visible("\n".join(lines), lines=True), result)
+
+
+def _host(terminal: Record, now: float) -> list[str]:
+    """What the terminal host is, and what has been seen of it; nothing before it answered once."""
+    if terminal.get("protocol") is None:
+        return []
+    looked = terminal.get("last_snapshot")
+    facts = [
+        f"version {terminal.get('version')}, protocol {terminal['protocol']}",
+        f"{terminal.get('events_seen', 0)} events seen, {terminal.get('gaps_found', 0)} gaps found",
+        f"looked at {ago(looked, now)}" if looked is not None else "not looked at yet",
+    ]
+    return [f"host      {'; '.join(facts)}"]
 
 
 def _delivery(result: Record) -> list[str]:

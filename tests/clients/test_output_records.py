@@ -27,6 +27,14 @@ ANSWERS = {
              "actor": "worker:t-00000001", "proof": "token", "task": "t-00000001"},
         ]
     },
+    "status": {
+        "version": "0.1.0", "pid": 7, "workspace": "/p", "socket": "/r/p.sock", "held": {},
+        "terminal": {
+            "kind": "herdr", "socket": "/h.sock", "connected": True, "version": "0.8.2",
+            "protocol": 99, "events_seen": 12, "gaps_found": 1, "last_snapshot": NOW - 3,
+            "trouble": "its protocol 99 is not known: panes are read, nothing is typed",
+        },
+    },
     "doctor": {
         "items": [
             {"id": "clock", "level": "good", "subject": "", "reason": "", "remedy": ""},
@@ -42,8 +50,18 @@ ANSWERS = {
     "brief show": {"id": "t-00000001.r1", "state": "active", "text": "# one\n\nDo it."},
 }  # fmt: skip
 SEEN = {
-    "rundown": ("waiting, w1:p2", "owes question q-00000001, 2 min ago", "3 more", "cannot be read"),
+    "rundown": (
+        "waiting, w1:p2",
+        "owes question q-00000001, 2 min ago",
+        "3 more",
+        "cannot be read",
+    ),
     "log": ("worker:t-00000001  token", "1 min ago"),
+    "status": (
+        "terminal  herdr, connected (/h.sock)",
+        "host      version 0.8.2, protocol 99; 12 events seen, 1 gaps found; looked at 3 s ago",
+        "trouble   its protocol 99",
+    ),
     "doctor": ("good  clock", "bad  seats  replaced  coordinator", "→ coordctl init --reclaim"),
     "config": ("backstop_s  15.0   s     built-in",),
     "brief show": ("t-00000001.r1 (active)", "Do it."),
