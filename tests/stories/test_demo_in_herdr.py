@@ -6,81 +6,20 @@ Herdr's losses and replays.
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.stories.door import Door
+from tests.stories.herdr_stand_in import Herdr, until_there
 
 WITHIN_S = 120
 UNFOCUSED = ("workspace.create", "tab.create", "pane.split")
 ELSEWHERE = (".focus", "server.stop", "workspace.close", "tab.close", "workspace.rename")
-
-
-class Herdr:
-    """The stand-in, with a person's workspace in it."""
-
-    def __init__(self, base: Path, *flags: str) -> None:
-        self.folder = base / "herdr"
-        self.folder.mkdir()
-        self.environ = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("HERDR_", "COORDINATORD_"))
-        }
-        self.environ |= {"XDG_RUNTIME_DIR": str(base), "SHELL": "/bin/sh"}
-        self._socket = str(self.folder / "host.sock")
-        command = [sys.executable, "-m", "coordinatord.panehost", *flags]
-        places = {"socket": self._socket, "state": "state.json", "log": "log", "cwd": ""}
-        for name, place in places.items():
-            command += [f"--{name}", str(self.folder / place)]
-        self._process = subprocess.Popen(command, env=self.environ, stdin=subprocess.DEVNULL)
-        self._wait_for_socket()
-        self.door = Door(base / "door.sock", self._socket)
-        self.environ["HERDR_SOCKET_PATH"] = str(self.door.path)
-        made = self.ask("workspace.create", label="mine", cwd=str(self.folder), focus=True)
-        self.pane = str(made["root_pane"]["pane_id"])
-
-    def ask(self, method: str, **params: object) -> dict[str, Any]:
-        """One request, past the door."""
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.connect(self._socket)
-            line = json.dumps({"id": "t", "method": method, "params": params})
-            connection.sendall(line.encode() + b"\n")
-            result: dict[str, Any] = json.loads(connection.makefile().readline())["result"]
-        return result
-
-    def seen(self) -> dict[str, Any]:
-        """All that a person would notice: what there is, and where the focus is."""
-        snapshot = self.ask("session.snapshot")["snapshot"]
-        changing = ("revision", "state_change_seq", "terminal_title", "terminal_title_stripped")
-        return {
-            kind: [
-                {name: value for name, value in each.items() if name not in changing}
-                for each in snapshot[kind]
-            ]
-            for kind in ("workspaces", "tabs", "panes")
-        }
-
-    def close(self) -> None:
-        """End it."""
-        self.door.close()
-        self._process.terminate()
-        self._process.wait(20)
-
-    def _wait_for_socket(self) -> None:
-        deadline = time.monotonic() + 20
-        while not os.path.exists(self._socket):
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
 
 
 @pytest.fixture(params=[(), ("--quirks",)], ids=["faithful", "quirks"])
@@ -130,10 +69,7 @@ def test_from_a_pane(herdr: Herdr) -> None:
     )
     before = herdr.seen()
     herdr.ask("pane.send_input", pane_id=herdr.pane, text=line, keys=["Enter"])
-    deadline = time.monotonic() + WITHIN_S
-    while not done.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until_there(done, WITHIN_S)
     assert done.read_text().strip() == "0", (herdr.folder / "out").read_text()
     assert len(herdr.door.asked("workspace.create")) == 1
     nothing_else_was_touched(herdr, before)
