@@ -42,6 +42,9 @@ TELLING: Final = frozenset({"question", "message", "report", "verification", "se
 PASS_WITHIN_S: Final = 20.0
 """How long an explicit pass waits for what it began (coordination.md §3.1)."""
 
+GIVE_WAY_S: Final = 0.02
+"""Seconds that a pass waits after a delivery was begun, where only the store has changed."""
+
 STORE_PAUSE_S: Final = 1.0
 """Pause while the store is held by somebody or the disk is full."""
 
@@ -102,6 +105,7 @@ class Pump:
         self._holds = Holds(database)
         self._looks: dict[SeatId, Look] = {}
         self._last_read: LastRead | None = None
+        self._begun_at = -GIVE_WAY_S
         self._under_way: dict[SeatId, anyio.Event] = {}
         self._group: anyio.abc.TaskGroup | None = None
         self._stopping = False
@@ -119,6 +123,14 @@ class Pump:
             while not self._stopping:
                 stored, seen = self._database.changes.count, self._sightings.changes.count
                 await self._wait(stored, seen, await self._pass_if_possible())
+                if self._sightings.changes.count == seen:
+                    await self._give_way()
+
+    async def _give_way(self) -> None:
+        """What has just been begun reaches its pane first: its own claim is what woke us."""
+        left = self._begun_at + GIVE_WAY_S - self._clock.awake()
+        if left > 0:
+            await self._clock.sleep(left)
 
     async def _pass_if_possible(self) -> float:
         """One pass; seconds until the next. A store that takes nothing now only delays it."""
@@ -320,6 +332,7 @@ class Pump:
     def _begin(self, seat: Seat) -> None:
         if self._group is not None and not self._stopping:
             self._under_way[seat.id] = anyio.Event()
+            self._begun_at = self._clock.awake()
             self._group.start_soon(self._deliver_and_note, seat)
 
     async def _deliver_and_note(self, seat: Seat) -> None:

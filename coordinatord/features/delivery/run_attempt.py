@@ -17,7 +17,7 @@ import anyio.to_thread
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.features.delivery import notice, run_wake, shadow, table
+from coordinatord.features.delivery import episodes, notice, run_wake, shadow, table
 from coordinatord.features.delivery.pacing import Recipient, sendable
 from coordinatord.features.delivery.records import Attempt, Mark, Receipt, Stage, Told, Wanted
 from coordinatord.features.delivery.run_evidence import Witness
@@ -187,7 +187,9 @@ class Deliverer:
         wanted = self._wanted(tx, seat, seen, ready.forced)
         if not wanted.named:
             return None
-        held_back = run_wake.holds_back(tx, seat, self._sources.owed_to(tx, tx.now, seat.id).items)
+        held_back = episodes.concerns(seat.id) and run_wake.holds_back(
+            tx, seat, self._sources.owed_to(tx, tx.now, seat.id).items
+        )
         attempt = AttemptId(tx.mint("attempt"))
         self._in_hand.add(attempt)  # before anybody else can read it
         written = self._write(tx, attempt, wanted, ready)

@@ -32,6 +32,9 @@ SETTLE_S = 0.02
 """Least time from one look to the next: the first event of a burst is looked into at once, those that follow
 together, so that a burst costs one look a pane."""
 
+AFTER_S = 0.05
+"""What a commit has set going, such as a text on its way to a pane, goes first."""
+
 MANY = 8
 """From this many panes to look at on, one snapshot is cheaper than single looks."""
 
@@ -119,7 +122,8 @@ class Intake:
         else:
             await self._look_at(panes)
         self._looked_at = self._clock.awake()
-        await self._watch()
+        if around:
+            await self._watch()
 
     def _count_missed(self, before: Mapping[PaneId, Sighting]) -> None:
         """What the backstop's snapshot shows and no event announced was lost on the way."""
@@ -154,6 +158,7 @@ class Intake:
             count = self._database.changes.count
             await self._watch()
             await self._database.changes.wait_past(count)
+            await self._clock.sleep(AFTER_S)
 
     async def _watch(self) -> None:
         """Status events are asked for the panes of seats only, and dropped when the pane is gone."""

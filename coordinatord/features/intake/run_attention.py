@@ -32,6 +32,9 @@ from coordinatord.terminals.port import Sighting
 CALM_S: Final = 2.0
 """How long a state must last before it is an alert: agents flap between turns, hosts after a restart."""
 
+AFTER_S: Final = 0.05
+"""Nothing here is urgent: who is told of a change goes first, and changes are gathered."""
+
 State = tuple[str, str | None, str]
 
 
@@ -69,6 +72,7 @@ class Attendant:
             self._notice(watched.seats)
             await self._look_where_due(watched.seats)
             await self._wait(seen, stored)
+            await self._clock.sleep(AFTER_S)
 
     def reconcile(self) -> None:
         """Look at everybody again: events were switched on."""
