@@ -51,8 +51,12 @@ async def test_what_would_be_typed_is_recorded_and_held(tmp_path: Path) -> None:
         assert each.text is not None
         assert sent.id in each.text
         assert "mind the gap" not in each.text
+
+        async def held() -> bool:
+            return (await house.call(ExplainRecord(id=sent.id))).held == "shadow"
+
+        await house.until(held)
         why = await house.call(ExplainRecord(id=sent.id))
-        assert why.held == "shadow"
         assert "shadow mode" in why.sentence
         status = await house.call(ReadStatus())
         assert status.shadow
