@@ -2,8 +2,8 @@
 
 Run ``python benchmarks/delivery.py [--json] [--over N …]``. A daemon's parts on a real database and a
 real socket to a host that only answers (`delivery_host.py`, a process of its own): 100 tasks, 67 active, each
-worker owed an answer; one after the other becomes idle. Shown is the time beyond the host's own answers (limits:
-p50 5 ms, p95 15 ms), with nothing and with 20,000 closed tasks in the past: it must not depend on them.
+worker owed an answer; one after the other becomes idle. Shown is the time beyond the host's own answers
+(limits: p50 5 ms, p95 15 ms), with nothing and with 20,000 closed tasks in the past: they must not matter.
 """
 
 from __future__ import annotations
