@@ -31,6 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(workspace: locate.Workspace, flags: dict[str, str], socket: str | None) -> None:
+    from coordinatord.daemon import instance
+
+    # many starts at one instant are ordinary, and all but one of them shall cost little
+    instance.refuse_a_second(workspace)
     import anyio
 
     from coordinatord.daemon import app
@@ -40,9 +44,9 @@ def _run(workspace: locate.Workspace, flags: dict[str, str], socket: str | None)
 
 
 def _restore(workspace: locate.Workspace, backup: str) -> int:
-    import anyio  # noqa: PLC0415 - as above
+    import anyio
 
-    from coordinatord.daemon import restoring  # noqa: PLC0415
+    from coordinatord.daemon import restoring
 
     restored = anyio.run(restoring.restore, workspace, backup)
     sys.stdout.write(f"{restored}\n")

@@ -89,12 +89,27 @@ def _only_one(workspace: locate.Workspace) -> lock.Lock:
     try:
         return lock.acquire(Path(workspace.file("lock")))
     except lock.Held as other:
-        who = "another process" if other.pid is None else f"pid {other.pid}"
-        raise Refused(
-            "already-running",
-            f"A daemon for {workspace.root} runs already: {who}.",
-            "coordctl status shows it, coordctl down stops it.",
-        ) from None
+        raise _runs_already(workspace, other.pid) from None
+
+
+def refuse_a_second(workspace: locate.Workspace) -> None:
+    """A cheap look before anything heavy is imported; `begin` decides.
+
+    Raises:
+        Refused: ``already-running`` naming the pid.
+    """
+    pid = lock.holder(Path(workspace.file("lock")))
+    if pid is not None:
+        raise _runs_already(workspace, pid or None)
+
+
+def _runs_already(workspace: locate.Workspace, pid: int | None) -> Refused:
+    who = "another process" if pid is None else f"pid {pid}"
+    return Refused(
+        "already-running",
+        f"A daemon for {workspace.root} runs already: {who}.",
+        "coordctl status shows it, coordctl down stops it.",
+    )
 
 
 def _own_path(handed: socket.socket, workspace: locate.Workspace) -> Path:
