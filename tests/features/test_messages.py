@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from coordinatord.daemon.sweep import _expire
 from coordinatord.daemon.settings import Settings
+from coordinatord.daemon.sweep import _expire
 from coordinatord.errors import PaneMissing, Refused
 from coordinatord.features.attention.requests import ListAttention, SeeAttention
 from coordinatord.features.messages.requests import AckMessage, SendMessage

@@ -1,4 +1,4 @@
-"""``backup`` with a path as the caller means it, ``restore`` without a daemon, ``export`` in all its parts."""
+"""``backup`` with a path as the caller means it, ``restore`` without a daemon, ``export`` in all parts."""
 
 from __future__ import annotations
 

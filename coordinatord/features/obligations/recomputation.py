@@ -1,4 +1,4 @@
-"""What is owed, from all records at once and without any index. Pure; `doctor` compares it with the derivation."""
+"""What is owed, from all records at once and without any index. Pure; `doctor` compares."""
 
 from __future__ import annotations
 

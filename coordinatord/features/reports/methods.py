@@ -1,4 +1,4 @@
-"""Answers `report.file`, `handoff.file`, `verification.record`, `review.file`, `publication.observe`, `note.…`."""
+"""Answers what is asked about reports: handoffs, verifications, reviews, publications, notes."""
 
 from __future__ import annotations
 

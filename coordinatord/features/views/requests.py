@@ -12,7 +12,6 @@ from coordinatord.features.views.records import AnyRecord, Inbox, Status, Watchi
 from coordinatord.features.views.waiting import Until, Waited
 from coordinatord.wire.requests import Listing, Request
 
-
 _Name = Annotated[str, Meta(max_length=80, pattern=r"^[\w:.-]+$")]
 """Written like an id or a seat."""
 

@@ -85,7 +85,8 @@ def of_attempt(attempt: Attempt) -> str:
     """One attempt, from its trail."""
     first, last = attempt.trail[0], attempt.trail[-1]
     took = f" {last.at - first.at:.1f} s later" if last is not first else ""
-    return f"{attempt.seat} was told about {', '.join(attempt.records)}: {last.stage}{took} ({last.evidence})."
+    what = ", ".join(attempt.records)
+    return f"{attempt.seat} was told about {what}: {last.stage}{took} ({last.evidence})."
 
 
 def steps(attempt: Attempt) -> str:
