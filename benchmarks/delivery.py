@@ -40,6 +40,7 @@ from coordinatord.terminals.port import Occupant
 TASKS, ACTIVE = 100, 67
 LIMIT_P50_MS, LIMIT_P95_MS = 5.0, 15.0
 BETWEEN_S = 0.05
+COMMITS = 100
 
 
 def occupant(number: int) -> Occupant:
@@ -118,13 +119,25 @@ async def measure(folder: Path, database: Database, host: str) -> list[dict[str,
     return found
 
 
+async def commit(database: Database) -> float:
+    """Milliseconds of a write of next to nothing, until it is on disk: one such is on the way."""
+    begun = time.perf_counter()
+    await database.write(_next_to_nothing, str(begun))
+    return (time.perf_counter() - begun) * 1000
+
+
+def _next_to_nothing(tx: Transaction, value: str) -> None:
+    tx.run("INSERT OR REPLACE INTO meta (key, value) VALUES ('benchmark', ?)", value)
+
+
 async def run(folder: Path, over: int) -> dict[str, Any]:
     """One row of the table."""
     path, host = folder / "coordinator.db", str(folder / "host.sock")
     await history.make(path, over=over, active=0, owed=0)
     command = [sys.executable, str(Path(__file__).with_name("delivery_host.py")), host]
     command += [str(ACTIVE + 1)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:  # noqa: ASYNC220
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=quiet) as process:  # noqa: ASYNC220
         assert process.stdout is not None
         process.stdout.readline()
         try:
@@ -133,6 +146,7 @@ async def run(folder: Path, over: int) -> dict[str, Any]:
             ) as database:
                 await database.write(staff)
                 found = await measure(folder, database, host)
+                commits = sorted([await commit(database) for _ in range(COMMITS)])
         finally:
             process.kill()
     beyond = sorted(each["took_ms"] - each["host_ms"] for each in found)
@@ -143,6 +157,7 @@ async def run(folder: Path, over: int) -> dict[str, Any]:
         "p95_ms": round(beyond[len(beyond) * 95 // 100], 2),
         "max_ms": round(beyond[-1], 2),
         "host_p50_ms": round(sorted(each["host_ms"] for each in found)[len(found) // 2], 2),
+        "commit_p50_ms": round(commits[COMMITS // 2], 2),
         "host_calls": max(each["calls"] for each in found),
     }
 
