@@ -97,9 +97,7 @@ def measure(root: Path, environ: dict[str, str]) -> dict[str, Any]:
             started_s = time.perf_counter() - begun
             found: dict[str, Any] = {"started_s": round(started_s, 2), "limit_ms": LIMIT_MS}
             for method, params in METHODS:
-                found[method] = spread(
-                    [timed(lines, stream, method, params) for _ in range(CALLS)]
-                )
+                found[method] = spread([timed(lines, stream, method, params) for _ in range(CALLS)])
             timed(lines, stream, "daemon.stop", {"panes": True, "key": "end"})
         daemon.wait(10)
     finally:

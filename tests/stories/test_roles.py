@@ -135,7 +135,7 @@ def test_a_second_coordinator_and_a_worker_as_judge_are_refused(
         assert refusal["data"]["reason"] in ("seat-taken", "not-allowed"), words
         assert refusal["data"]["hint"], words
     for words in (
-        ("verify", task, "--candidate", "v1"),
+        ("verify", task, "--candidate", "v1", "--result", "pass"),
         ("review", task, "--candidate", "v1", "--verdict", "approve", "fine"),
         ("init", "--role", "coordinator"),
     ):
