@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,6 +12,9 @@ from typing import Any, Final
 
 import pytest
 from blockbuster import BlockBuster
+
+# a shell starts background jobs with SIGINT ignored, and what tests start would inherit that
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MAY_BLOCK: Final = [
     # a log line goes to the page cache; a queue would lose the last ones before a crash
