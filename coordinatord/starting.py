@@ -32,15 +32,31 @@ class Start:
         self._workspace = workspace
         self._log = workspace.file("daemon.log")
         self._before = _size(self._log)
-        self._child = _spawn(workspace, environ, self._log, flags)
+        self._environ = environ
+        self._flags = flags
+        self._begin()
+
+    def _begin(self) -> None:
+        self._stood_behind = _somebody_holds(self._workspace.file("lock"))
+        self._child = _spawn(self._workspace, self._environ, self._log, self._flags)
         # it outlives us; where we outlive it, somebody has to take its exit status
         threading.Thread(target=self._child.wait, daemon=True).start()
 
     @property
     def failed(self) -> bool:
-        """It ended, and no other daemon won the race for the lock and needs time to answer."""
-        ended = self._child.returncode is not None
-        return ended and not _somebody_holds(self._workspace.file("lock"))
+        """It ended, and no other daemon won the race for the lock and needs time to answer.
+
+        One that was refused because of a daemon that was just ending is begun again.
+        """
+        if self._child.returncode is None:
+            return False
+        if _somebody_holds(self._workspace.file("lock")):
+            self._stood_behind = True
+            return False
+        if not self._stood_behind:
+            return True
+        self._begin()
+        return False
 
     @property
     def refused(self) -> bool:
