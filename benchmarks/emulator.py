@@ -33,7 +33,7 @@ from rich.table import Table
 
 from coordinatord.panehost.pane import Pane
 from coordinatord.panehost.pty import Pty
-from coordinatord.panehost.screen import Screen
+from coordinatord.panehost.screen import WIDEST_KEPT, Screen
 
 MEGABYTE: Final = 1_000_000
 REPEATS: Final = 3
@@ -210,7 +210,7 @@ def request_waits(folder: Path, flood: str | None) -> list[float]:
 
 
 def memory_per_pane(columns: int) -> float:
-    """Megabytes that a screen with 5,000 full rows of scrollback takes."""
+    """Megabytes that a screen with full scrollback takes, each row full too."""
     gc.collect()
     process = psutil.Process()
     before = process.memory_info().rss
@@ -218,7 +218,8 @@ def memory_per_pane(columns: int) -> float:
     for screen in screens:
         for _ in range(5200):
             screen.feed(b"x" * columns + b"\r\n")
-    assert all(screen.max_offset == 5000 for screen in screens)
+    kept = 5000 * WIDEST_KEPT // max(WIDEST_KEPT, columns)
+    assert all(screen.max_offset == kept for screen in screens)
     return (process.memory_info().rss - before) / PANES_HELD / MEGABYTE
 
 
@@ -234,7 +235,7 @@ def memory_figures() -> list[Figure]:
                 "MB",
                 "<= 25",
             )
-            for columns in (80, 120, 200)
+            for columns in (80, 120, 200, 500)
         ]
 
 

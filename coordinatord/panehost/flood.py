@@ -10,6 +10,11 @@ from typing import Final
 
 _PLAIN: Final = bytes([9, 10, 13, *range(32, 127), *range(128, 256)])
 
+_MUCH: Final = 4096
+"""Bytes that come at once: a terminal's whole buffer."""
+_IN_REACH: Final = 64 << 10
+"""Bytes of a flood that may be read ahead before all lines that leave a trace are there."""
+
 
 def is_plain(output: bytes) -> bool:
     """Nothing but text, tabs and line ends: drawing it changes no mode, margin or style."""
@@ -19,6 +24,11 @@ def is_plain(output: bytes) -> bool:
 def has_more(output: bytes, lines: int) -> bool:
     """Are there more lines in it than these?"""
     return output.count(b"\n") > lines
+
+
+def is_dense(output: bytes, lines: int) -> bool:
+    """Is it so much, in such short lines, that so many of them are in reach?"""
+    return len(output) >= _MUCH and output.count(b"\n") * _IN_REACH >= lines * len(output)
 
 
 def tail(output: bytes, lines: int) -> bytes:

@@ -2,7 +2,8 @@
 
 Invariant: `write` never blocks and keeps its order; what the queue took is typed or the pane has
 ended. A flood of output in one pane gives the loop back after every millisecond, so that the
-others stay responsive.
+others stay responsive. What was read is drawn before more is read, except for a flood of short
+lines: that waits a moment for more, since most of it will never have to be drawn.
 """
 
 from __future__ import annotations
@@ -26,12 +27,16 @@ from coordinatord.panehost.screen import NARROWEST, PIECE, Screen
 QUEUE_LIMIT: Final = 1024
 """Writes that may wait, as in Herdr (herdr-protocol.md §2.4)."""
 TURN_S: Final = 0.0007
-"""Seconds that a pane may read and draw before the loop gets its turn: a request takes several."""
-_READING_S: Final = TURN_S * 2 / 3
+"""Seconds that a pane may read or draw before the loop gets its turn: a request takes several."""
 _STEP: Final = PIECE // 2
 """Bytes drawn between two looks at the time: of the shortest lines that is a turn."""
-MOST_UNREAD: Final = 128 << 10
+MOST_UNDRAWN: Final = 128 << 10
 """Bytes that are read ahead of drawing; over it the application has to wait."""
+LATE_S: Final = 0.1
+"""How long a flood may stay undrawn while more of it comes."""
+GATHER_S: Final = 0.001
+"""Between two reads of such a flood. Its terminal gives more the less often it is interrupted, and
+its buffer takes longer to fill."""
 PATIENCE_S: Final = 0.25
 """How long a closing pane's processes get after each signal."""
 _LOOK_S: Final = 0.01
@@ -68,8 +73,7 @@ class Pane:
         self._sinks: list[Callable[[bytes], None]] = []
         self._running = False
         self._over = False
-        self._unread = b""
-        self._drawn_to = 0
+        self._undrawn = b""
 
     @classmethod
     def spawn(
@@ -175,47 +179,51 @@ class Pane:
         return remove
 
     async def _read(self) -> None:
+        late = 0.0
         while True:
-            ends = time.perf_counter() + TURN_S
             more = self._fetch()
-            if self._waits:
-                self._draw_piece()
-                while self._waits and time.perf_counter() < ends:
-                    self._draw_piece()
-                self._on_output()
-                await anyio.lowlevel.checkpoint()
-            elif more:
-                await self._pty.wait_readable()
-            else:
+            if more and time.perf_counter() < late and self.screen.floods(self._undrawn):
+                await anyio.sleep(GATHER_S if self._pty.drained else 0)
+            elif self._undrawn:
+                await self._draw()
+                late = time.perf_counter() + LATE_S
+            elif self._pty.at_end:
                 return
+            else:
+                await self._pty.wait_readable()
 
     def _fetch(self) -> bool:
-        """Read what is there behind what waits, up to a limit; False at the end of all output.
+        """Read what is there behind what waits, up to a limit; whether there was something.
 
         Who is attached gets all of it, the screen only what leaves a trace there.
         """
-        pieces, piece = [self._unread[self._drawn_to :]], b" "
-        size, ends = len(pieces[0]), time.perf_counter() + _READING_S
+        pieces = [self._undrawn]
+        size, ends = len(self._undrawn), time.perf_counter() + TURN_S
         while (
-            size < MOST_UNREAD
+            size < MOST_UNDRAWN
             and time.perf_counter() < ends
-            and (piece := self._pty.read_nowait() or b"")
+            and (piece := self._pty.read_nowait())
         ):
             pieces.append(piece)
             size += len(piece)
-        unread = b"".join(pieces)
-        self._unread, self._drawn_to = self.screen.worth_drawing(unread), 0
-        self._pass_on(unread[: size - len(self._unread)])
-        return bool(piece) or not self._pty.at_end
+        output = b"".join(pieces)
+        self._undrawn = self.screen.worth_drawing(output)
+        self._pass_on(output[: size - len(self._undrawn)])
+        return len(pieces) > 1
 
-    @property
-    def _waits(self) -> bool:
-        return self._drawn_to < len(self._unread)
+    async def _draw(self) -> None:
+        """Draw what was read, in turns."""
+        while self._undrawn:
+            ends = time.perf_counter() + TURN_S
+            self._draw_piece()
+            while self._undrawn and time.perf_counter() < ends:
+                self._draw_piece()
+            self._on_output()
+            await anyio.lowlevel.checkpoint()
 
     def _draw_piece(self) -> None:
         """Draw the first piece of what was read."""
-        piece = self._unread[self._drawn_to : self._drawn_to + _STEP]
-        self._drawn_to += len(piece)
+        piece, self._undrawn = self._undrawn[:_STEP], self._undrawn[_STEP:]
         answers = self.screen.feed(piece)
         if answers and not self._over and len(self._queue) < QUEUE_LIMIT:
             self._queue.append(answers)
@@ -233,7 +241,7 @@ class Pane:
         self._over = True
         for _ in range(2):  # what waited already, and once more as much as fits
             self._fetch()
-            while self._waits:
+            while self._undrawn:
                 self._draw_piece()
         self._on_output()
 

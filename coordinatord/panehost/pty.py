@@ -57,6 +57,8 @@ class Pty:
         self._reaped = False
         self.at_end = False
         """All output was read: the last of the other side is closed."""
+        self.drained = False
+        """The last read found nothing."""
 
     @classmethod
     def spawn(
@@ -100,9 +102,11 @@ class Pty:
 
     def read_nowait(self) -> bytes | None:
         """What the child wrote: None if there is nothing now, ``b""`` at the end."""
+        self.drained = False
         try:
             data = os.read(self.descriptor, READ_SIZE)
         except BlockingIOError:
+            self.drained = True
             return None
         except OSError as error:
             if error.errno in (

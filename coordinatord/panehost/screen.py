@@ -34,6 +34,8 @@ PIECE: Final = 4096
 """Most that the emulator is fed in one call, in bytes."""
 NARROWEST: Final = 2
 """The emulator panics when a wide character meets a single column."""
+WIDEST_KEPT: Final = 200
+"""Columns up to which scrollback keeps all its rows; of wider ones fewer, for the same memory."""
 LINES_DEFAULT: Final = 80
 """Rows that the ``recent`` sources give where nothing was asked for."""
 LINES_CAP: Final = 1000
@@ -51,7 +53,7 @@ class Screen:
 
     Args:
         columns, rows: size; clamped to 2 by 1.
-        scrollback: rows kept above the screen.
+        scrollback: most rows kept above the screen; of very wide ones fewer are kept.
     """
 
     def __init__(self, columns: int, rows: int, scrollback: int = 5000) -> None:
@@ -60,7 +62,8 @@ class Screen:
         self._scanner = Scanner()
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._terminal = self._fresh()
-        self._history: deque[Line] = deque(maxlen=scrollback)
+        self._scrollback = scrollback
+        self._history: deque[Line] = deque(maxlen=self._kept)
         self._primary_shown = True
         self._scrolls = False
 
@@ -80,17 +83,27 @@ class Screen:
         the margins are. Of these only as many need drawing as fill the scrollback and, twice, the
         screen: once to push out what stands there now.
         """
-        lines = (self._history.maxlen or 0) + 2 * self.rows
         # half as many again: looking for the place costs time, too
-        if self._scrolls and flood.has_more(output, lines + lines // 2) and flood.is_plain(output):
-            return flood.tail(output, lines)
+        if (
+            self._scrolls
+            and flood.has_more(output, self._traces + self._traces // 2)
+            and flood.is_plain(output)
+        ):
+            return flood.tail(output, self._traces)
         return output
+
+    def floods(self, output: bytes) -> bool:
+        """Whether output that comes next is the beginning of so many short lines that most of them
+        will leave no trace."""
+        return self._scrolls and flood.is_dense(output, self._traces) and flood.is_plain(output)
 
     def resize(self, columns: int, rows: int) -> None:
         """Change the size; what the screen shows is wrapped anew."""
         self.columns, self.rows = _clamped(columns, rows)
         self._take(lambda: self._terminal.resize(self.columns, self.rows))
         self._scrolls = False
+        if self._history.maxlen != self._kept:
+            self._history = deque(self._history, self._kept)
 
     def text(self, source: Source, lines: int | None, ansi: bool) -> tuple[str, bool]:
         """What stands on the screen, and whether there was more than was given.
@@ -155,6 +168,16 @@ class Screen:
     def max_offset(self) -> int:
         """Rows of scrollback above the shown screen; 0 in the alternate screen."""
         return 0 if self.alternate else len(self._history)
+
+    @property
+    def _traces(self) -> int:
+        """Lines of a flood that have to be drawn."""
+        return self._kept + 2 * self.rows
+
+    @property
+    def _kept(self) -> int:
+        """Rows of this width that scrollback holds."""
+        return self._scrollback * WIDEST_KEPT // max(WIDEST_KEPT, self.columns)
 
     def _feed(self, piece: bytes) -> bytes:
         marks = self._scanner.scan(piece)

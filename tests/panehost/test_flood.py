@@ -74,6 +74,20 @@ def test_most_of_a_flood_is_left_out() -> None:
     assert left.count(b"\r\n") == SCROLLBACK + 2 * 8
 
 
+def test_short_lines_are_a_flood_while_rows_scroll() -> None:
+    """Only then is it worth waiting for more before it is drawn."""
+    screen = Screen(20, 8, SCROLLBACK)
+    many = b"y\r\n" * 2000
+    assert not screen.floods(many)
+    screen.feed(b"y\r\n" * 100)
+    assert screen.floods(many)
+    assert not screen.floods(b"y\r\n" * 1000)
+    assert not screen.floods(b"\x1b[m" + many)
+    assert not screen.floods((b"y" * 5000 + b"\r\n") * 2)
+    screen.feed(b"\x1b[?1049h" + b"y\r\n" * 100)
+    assert not screen.floods(many)
+
+
 @pytest.mark.parametrize("output", [b"\x1b[m", b"\x07", b"\x0e", b"\x7f", b"a\x00b"])
 def test_what_is_not_plain_is_drawn(output: bytes) -> None:
     """Control characters may change how the rest is drawn."""

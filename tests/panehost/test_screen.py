@@ -209,6 +209,20 @@ def test_scrollback_holds_five_thousand_rows_and_a_read_a_thousand() -> None:
     )
 
 
+def test_a_wide_pane_keeps_fewer_rows_of_scrollback() -> None:
+    """What a full pane takes in memory is bounded, however wide somebody's terminal is."""
+    screen = Screen(100, 4, 1000)
+    screen.feed((b"x" * 100 + b"\r\n") * 1200)
+    assert screen.max_offset == 1000
+    screen.resize(400, 4)
+    assert screen.max_offset == 500
+    screen.feed(b"y\r\n" * 1200)
+    assert screen.max_offset == 500
+    screen.resize(200, 4)
+    screen.feed(b"y\r\n" * 1200)
+    assert screen.max_offset == 1000
+
+
 def test_scrollback_counts_while_it_grows() -> None:
     screen = Screen(80, 4)
     offsets = []
