@@ -11,6 +11,7 @@ import pytest
 
 import coordinatord
 
+pytestmark = pytest.mark.xdist_group("wheel")  # built once
 ROOT = Path(__file__).parents[1]
 PACKAGES = {"coordinatord": ROOT / "coordinatord", "coordctl": ROOT / "clients" / "coordctl"}
 LATER = {"coordinatord_mcp"}

@@ -73,6 +73,9 @@ class EmbeddedRig:
         )
 
 
+pytestmark = pytest.mark.xdist_group("contract")  # one host serves them all
+
+
 @pytest.fixture(scope="module")
 def host_folder() -> Iterator[str]:
     """A host that runs while the module's tests run."""
