@@ -65,11 +65,12 @@ class FakeTerminal:
         self._gaps += changes
 
     def health(self) -> Health:
+        reconnects = 0 if self._stream is None else max(0, self._stream.ups - 1)
         return Health(
             connected=self._stream is not None and not self._host.down,
             events_seen=0 if self._stream is None else self._stream.events_seen,
-            gaps_found=self._gaps,
-            reconnects=0 if self._stream is None else max(0, self._stream.ups - 1),
+            gaps_found=self._gaps + reconnects,
+            reconnects=reconnects,
             last_snapshot=self._last_snapshot,
             trouble="the host is down" if self._host.down else None,
         )
@@ -93,7 +94,12 @@ class FakeTerminal:
         return Snapshot(
             panes=panes,
             workspaces={
-                space: HostWorkspace(workspace_id=space, label=space, focused=space == focused)
+                space: HostWorkspace(
+                    workspace_id=space,
+                    label=space,
+                    focused=space == focused,
+                    tokens=dict(self._host.workspace_tokens.get(space, {})),
+                )
                 for space in spaces
             },
             focused_pane=self._host.focused,
@@ -153,8 +159,7 @@ class FakeTerminal:
         self, workspace_id: str, *, label: str | None, cwd: str | None, env: Mapping[str, str]
     ) -> Sighting:
         def make() -> Sighting:
-            if not any(pane.workspace_id == workspace_id for pane in self._host.panes.values()):
-                raise HostRefused("workspace_not_found", f"workspace {workspace_id} not found")
+            self._workspace(workspace_id)
             return self._made(workspace_id, None, None, cwd, env)
 
         return await self._act("new_tab", None, make)
@@ -173,6 +178,18 @@ class FakeTerminal:
             self._host.at(pane).label = (label or "").strip() or None
 
         await self._act("rename", pane, rename)
+
+    async def set_tokens(self, pane: PaneId, tokens: Mapping[str, str | None]) -> dict[str, str]:
+        return await self._act("set_tokens", pane, lambda: _set(self._host.at(pane).tokens, tokens))
+
+    async def set_workspace_tokens(
+        self, workspace_id: str, tokens: Mapping[str, str | None]
+    ) -> dict[str, str]:
+        def put() -> dict[str, str]:
+            self._workspace(workspace_id)
+            return _set(self._host.workspace_tokens.setdefault(workspace_id, {}), tokens)
+
+        return await self._act("set_workspace_tokens", None, put)
 
     async def focus(self, pane: PaneId) -> None:
         def focus() -> None:
@@ -249,5 +266,19 @@ class FakeTerminal:
         found.env = dict(env)
         return self._sighting(pane)
 
+    def _workspace(self, workspace_id: str) -> None:
+        """Refused where there is none."""
+        if not any(pane.workspace_id == workspace_id for pane in self._host.panes.values()):
+            raise HostRefused("workspace_not_found", f"workspace {workspace_id} not found")
+
     def _sighting(self, pane: PaneId) -> Sighting:
         return self._host.at(pane).sighting(focused=pane == self._host.focused)
+
+
+def _set(held: dict[str, str], tokens: Mapping[str, str | None]) -> dict[str, str]:
+    """Set and clear; what is held now under these names."""
+    for name, value in tokens.items():
+        held.pop(name, None)
+        if kept := (value or "").strip()[:80].strip():
+            held[name] = kept
+    return {name: held[name] for name in tokens if name in held}

@@ -55,6 +55,7 @@ class FakeHost:
         self.typed: list[Typed] = []
         self.notes: list[tuple[str, str]] = []
         """Notes shown to the person: title and body."""
+        self.workspace_tokens: dict[str, dict[str, str]] = {}
         self.submitted: list[Submitted] = []
         self.calls: list[Call] = []
         self.focused: PaneId | None = None
@@ -181,6 +182,7 @@ class FakeHost:
         """
         self.down = False
         self._changes = 0
+        self.workspace_tokens = {}
         for found in self.panes.values():
             found.terminal_id = self._new_terminal()
             found.tokens = {}
@@ -295,6 +297,9 @@ class FakeHost:
     def _enter(self, found: FakePane) -> None:
         agent = found.agent
         if agent is None:
+            return
+        if agent.swallows:
+            agent.swallows -= 1
             return
         if agent.dialog is not None:
             agent.dialog = None

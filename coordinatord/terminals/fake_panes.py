@@ -59,6 +59,8 @@ class FakeAgent:
     pending: bool = False
     ready: bool = False
     changes: int = 0
+    swallows: int = 0
+    """So many presses of Enter get lost, as real agents do it (agents.md §1.3)."""
 
     def screen(self, *, ansi: bool) -> str:
         """A picture like codex's: work, a dialog or the composer, then the status line."""

@@ -139,7 +139,11 @@ class HostFacts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """The connection as `coordctl status` shows it. Times are wall seconds; None: never yet."""
+    """The connection as `coordctl status` shows it. Times are wall seconds; None: never yet.
+
+    ``gaps_found``: changes that a snapshot showed and no event announced, and each time that the
+    stream ended, since nobody can say what it would have announced.
+    """
 
     connected: bool
     events_seen: int = 0
@@ -269,6 +273,20 @@ class Terminal(Protocol):
 
     async def rename(self, pane: PaneId, label: str | None) -> None:
         """Set or clear the pane's label."""
+
+    async def set_tokens(self, pane: PaneId, tokens: Mapping[str, str | None]) -> dict[str, str]:
+        """Set up to 16 tokens of the pane, None clears one; returns those of these names that the
+        host holds now.
+
+        That is looked up, since the host says ok to what it ignores as well. It trims and cuts
+        values (80 characters), any program may overwrite them (the names are the only guard), and
+        they are lost when the host ends: `Sighting.tokens` tells.
+        """
+
+    async def set_workspace_tokens(
+        self, workspace_id: str, tokens: Mapping[str, str | None]
+    ) -> dict[str, str]:
+        """The same for a host workspace; `HostRefused` where it is not there."""
 
     async def focus(self, pane: PaneId) -> None:
         """Show the pane to the person and give it the keyboard: only where somebody asked."""

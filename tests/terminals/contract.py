@@ -207,6 +207,29 @@ class TerminalContract:
         assert isinstance(text.text, str)
         assert not text.truncated
 
+    async def test_tokens_are_set_and_cleared(self, rig: Rig) -> None:
+        """T-15, T-17: what the host holds is looked up; names of others are left alone."""
+        pane = await rig.shell()
+        terminal = rig.terminal
+        assert await terminal.set_tokens(pane, {"cd_a": "x", "cd_b": "  2 "}) == {
+            "cd_a": "x", "cd_b": "2",
+        }  # fmt: skip
+        assert await terminal.set_tokens(pane, {"cd_a": None, "cd_c": ""}) == {}
+        assert (await terminal.look(pane)).tokens == {"cd_b": "2"}
+        space = (await terminal.look(pane)).workspace_id
+        assert await terminal.set_workspace_tokens(space, {"cd_t": "3"}) == {"cd_t": "3"}
+        assert (await terminal.snapshot()).workspaces[space].tokens == {"cd_t": "3"}
+        assert await terminal.set_workspace_tokens(space, {"cd_t": None}) == {}
+
+    async def test_what_is_not_there_has_no_tokens(self, rig: Rig) -> None:
+        await rig.shell()
+        with pytest.raises(PaneMissing):
+            await rig.terminal.set_tokens(MISSING, {"cd_a": "x"})
+        for space in (rig.foreign.partition(":")[0], "1"):
+            with pytest.raises(HostRefused) as refused:
+                await rig.terminal.set_workspace_tokens(space, {"cd_a": "x"})
+            assert refused.value.code == "workspace_not_found"
+
     async def test_stream_stands_and_hints(self, rig: Rig) -> None:
         pane = await rig.shell()
         ear = Ear(rig.terminal)

@@ -375,6 +375,9 @@ class ReplayHost:
             case "pane.get", {"pane_id": pane} if truth.address(pane) in truth.panes:
                 found = truth.panes[truth.address(pane)]
                 return {"result": {"type": "pane_info", "pane": found}}
+            case "workspace.get", {"workspace_id": space} if space in truth.workspaces:
+                found = truth.workspaces[space]
+                return {"result": {"type": "workspace_info", "workspace": found}}
             case "agent.get", {"target": pane} if pane in truth.agents:
                 return {"result": {"type": "agent_info", "agent": truth.agents[pane]}}
         return None
@@ -388,8 +391,19 @@ class ReplayHost:
             case "pane.close", {"pane_id": pane}:
                 self.truth.drop(pane)
                 return {"result": {"type": "ok"}}
+            case "pane.report_metadata", {"pane_id": pane, "tokens": tokens}:
+                return self._reported(self.truth.panes[pane], tokens)
+            case "workspace.report_metadata", {"workspace_id": space, "tokens": tokens}:
+                if space not in self.truth.workspaces:
+                    return _refusal("workspace_not_found")
+                return self._reported(self.truth.workspaces[space], tokens)
         self.strangers.append(request)
         return None
+
+    def _reported(self, record: Json, tokens: Json) -> Json:
+        held = {**record.get("tokens", {}), **{key: (tokens[key] or "").strip() for key in tokens}}
+        record["tokens"] = {key: value for key, value in held.items() if value}
+        return {"result": {"type": "ok"}}
 
     def _same(self, request: Json, recorded: Json) -> bool:
         return request["method"] == recorded["method"] and self._plain(

@@ -268,6 +268,35 @@ async def test_mute_stream_is_no_trouble() -> None:
         assert now.terminal.health().events_seen == 1
 
 
+async def test_what_no_event_tells_is_seen_by_looking() -> None:
+    """T-10: status, label and conversation of a pane change in silence."""
+    session = {"source": "herdr:codex", "agent": "codex", "kind": "id", "value": "s-2"}
+    async with scene(P1, P2) as now:
+        truth = now.host.truth
+        before = await now.terminal.snapshot()
+        truth.panes[P1] |= {"label": "review"}
+        agent = {**truth.panes[P2], "agent": "codex", "state_change_seq": 1}
+        truth.agents[P2] = agent | {"agent_status": "working", "agent_session": session}
+        after = await now.terminal.snapshot()
+        assert now.terminal.health().events_seen == 0
+        assert (before.panes[P1].label, after.panes[P1].label) == (None, "review")
+        assert after.panes[P2].status == "working"
+        assert (found := after.panes[P2].session) is not None
+        assert found.value == "s-2"
+        assert await now.terminal.look(P1) == after.panes[P1]
+        assert await now.terminal.look(P2) == after.panes[P2]
+
+
+async def test_stream_that_ended_is_a_gap() -> None:
+    """What happened until it stood again was announced to nobody."""
+    async with scene(P1) as now:
+        assert now.terminal.health().gaps_found == 0
+        now.host.cut()
+        await now.ear.until(lambda: now.ear.heard.count(StreamUp()) == 2)
+        assert now.terminal.health().gaps_found == 1
+        assert now.terminal.health().reconnects == 1
+
+
 @pytest.mark.parametrize("seed", range(5))
 async def test_order_and_loss_of_hints_change_nothing(seed: int) -> None:
     """T-7: wire order is not event order (recordings 09, 11); a snapshot mends what was lost."""
@@ -305,6 +334,9 @@ async def test_unknown_protocol_is_read_and_never_acted_on(protocol: int) -> Non
             lambda: terminal.new_workspace(label=None, cwd=None, env={}),
             lambda: terminal.rename(P1, "x"),
             lambda: terminal.close(P1),
+            lambda: terminal.set_tokens(P1, {"a": "b"}),
+            lambda: terminal.set_workspace_tokens("w1", {"a": "b"}),
+            lambda: terminal.focus(P1),
             lambda: terminal.start_agent(P1, "codex", "rev", ()),
         ):
             with pytest.raises(HostRefused) as refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from typing import Any
 
@@ -208,3 +209,61 @@ async def test_stopping_host_may_have_acted(acts: bool) -> None:
         host.scripted |= {"agent.prompt": [refusal], "pane.read": [refusal]}
         with pytest.raises(Uncertain if acts else Unreachable):
             await (terminal.prompt if acts else terminal.read)(PaneId("w1:p1"), "visible")
+
+
+def report_and_look(first: int) -> list[tuple[Json, Json]]:
+    """A recorded report of tokens and the look that followed it, as if we had reported."""
+    pairs = []
+    for number in (f"r{first}", f"r{first + 1}"):
+        request, answer = (
+            copy.deepcopy(row.line)
+            for row in Tape("10-metadata").rows
+            if isinstance(row.line, dict) and row.line.get("id") == number
+        )
+        request["params"] |= {"source": "coordinatord"} if "source" in request["params"] else {}
+        request["params"].pop("seq", None)
+        pairs.append((request, answer))
+    return pairs
+
+
+@pytest.mark.parametrize(
+    ("first", "held"),
+    [
+        (4, {"cd_role": "review", "cd_inbox": "2"}),
+        (6, {"cd_role": "author"}),
+        (8, {}),
+        (10, {}),
+        (12, {"cd_v": "twowords[31m", "cd_long": "x" * 80, "cd_wide": "長" * 80}),
+        (44, {"cd_s": "10"}),
+        (46, {"cd_s": "10"}),
+    ],
+)
+async def test_tokens_are_what_the_host_holds(first: int, held: dict[str, str]) -> None:
+    """T-15: every report was answered with ok, the ignored ones (r44, r46) too.
+
+    T-16, T-18: ours has neither a sequence number nor anything to be shown besides the tokens.
+    """
+    pool = report_and_look(first)
+    wanted = pool[0][0]["params"]["tokens"]
+    async with serving(Truth()) as host:
+        host.truth.panes["w1:p1"] = {"pane_id": "w1:p1", "terminal_id": "term_1"}
+        host.pool += pool
+        assert await terminal_at(host.path).set_tokens(PaneId("w1:p1"), wanted) == held
+        report = next(each for each in host.requests if each["method"] == "pane.report_metadata")
+    assert report["params"] == {"pane_id": "w1:p1", "source": "coordinatord", "tokens": wanted}
+
+
+async def test_refused_tokens_say_why() -> None:
+    """N: a thirty-third token is refused as a whole; making room in the same report is not (r37)."""
+    pane = PaneId("w1:p1")
+    (full, refusal), (look, held) = report_and_look(35)
+    (room, taken), _ = report_and_look(37)
+    async with serving(Truth()) as host:
+        terminal = terminal_at(host.path)
+        host.truth.panes[pane] = {"pane_id": pane, "terminal_id": "term_1"}
+        host.pool += [(full, refusal), (room, taken), (look, held)]
+        with pytest.raises(HostRefused) as refused:
+            await terminal.set_tokens(pane, full["params"]["tokens"])
+        assert refused.value.code == "metadata_token_limit"
+        await terminal.set_tokens(pane, room["params"]["tokens"])
+        assert host.pool == []

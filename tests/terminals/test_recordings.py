@@ -371,7 +371,7 @@ async def test_a_burst_with_holes_ends_at_the_truth() -> None:
 
 @pytest.mark.parametrize("name", ["06-restart", "07-kill", "08-handoff"])
 async def test_after_a_restart_the_same_panes_have_new_terminals(name: str) -> None:
-    """T-12: pane ids and labels stay, terminal ids never do, tokens are lost."""
+    """T-12, T-17: pane ids and labels stay, terminal ids never do, tokens are lost."""
     async with following(name) as player:
         await player.play()
         before, after = player.snapshots[0], player.snapshots[1]

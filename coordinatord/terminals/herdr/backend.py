@@ -41,6 +41,8 @@ T = TypeVar("T")
 KNOWN_PROTOCOLS: Final = frozenset({19, 20, 21, 22})
 """Versions whose prompts are known to behave as herdr-protocol.md §7 says."""
 
+SOURCE: Final = "coordinatord"
+"""Who reports tokens: always the same, since a host keeps a slot for each (herdr-protocol.md §5)."""
 TITLE_LIMIT: Final = 80
 BODY_LIMIT: Final = 240
 """Characters of a note that the host shows (herdr-protocol.md §2)."""
@@ -91,7 +93,7 @@ class HerdrTerminal:
         return Health(
             connected=self._stream.connected,
             events_seen=self._stream.events_seen,
-            gaps_found=self._gaps,
+            gaps_found=self._gaps + self._stream.reconnects,
             reconnects=self._stream.reconnects,
             last_snapshot=self._last_snapshot,
             trouble=self._stream.trouble or self._trouble,
@@ -187,9 +189,7 @@ class HerdrTerminal:
     async def new_tab(
         self, workspace_id: str, *, label: str | None, cwd: str | None, env: Mapping[str, str]
     ) -> Sighting:
-        if _WORKSPACE.fullmatch(workspace_id) is None:
-            raise HostRefused("workspace_not_found", f"{workspace_id!r} is no host workspace id")
-        params = {"workspace_id": workspace_id} | _label(label) | _place(cwd, env)
+        params = {"workspace_id": _checked(workspace_id)} | _label(label) | _place(cwd, env)
         found = await self._make("tab.create", params, schema.RootPaneResult)
         return schema.sighting(found.root_pane)
 
@@ -203,6 +203,20 @@ class HerdrTerminal:
     async def rename(self, pane: PaneId, label: str | None) -> None:
         await self._act("pane.rename", {"pane_id": pane, "label": label}, pane=pane)
         self._labels[pane] = label
+
+    async def set_tokens(self, pane: PaneId, tokens: Mapping[str, str | None]) -> dict[str, str]:
+        params = {"pane_id": pane} | _tokens(tokens)
+        await self._act("pane.report_metadata", params, pane=pane)
+        found = await self._ask("pane.get", {"pane_id": pane}, schema.PaneResult, pane=pane)
+        return _named(found.pane.tokens, tokens)
+
+    async def set_workspace_tokens(
+        self, workspace_id: str, tokens: Mapping[str, str | None]
+    ) -> dict[str, str]:
+        target = {"workspace_id": _checked(workspace_id)}
+        await self._act("workspace.report_metadata", target | _tokens(tokens))
+        found = await self._ask("workspace.get", target, schema.WorkspaceResult)
+        return _named(found.workspace.tokens, tokens)
 
     async def focus(self, pane: PaneId) -> None:
         await self._act("pane.focus", {"pane_id": pane}, pane=pane)
@@ -294,6 +308,25 @@ def _place(cwd: str | None, env: Mapping[str, str]) -> dict[str, object]:
     place: dict[str, object] = {"focus": False}
     place |= {} if cwd is None else {"cwd": cwd}
     return place | ({"env": dict(env)} if env else {})
+
+
+def _checked(workspace_id: str) -> str:
+    """The id, if it is written like one."""
+    if _WORKSPACE.fullmatch(workspace_id) is None:
+        raise HostRefused("workspace_not_found", f"{workspace_id!r} is no host workspace id")
+    return workspace_id
+
+
+def _tokens(tokens: Mapping[str, str | None]) -> dict[str, object]:
+    """A report of tokens alone. Without a sequence number it is always taken: one that begins
+    again after a restart would be ignored (T-16). A title or labels would replace earlier ones
+    (T-18).
+    """
+    return {"source": SOURCE, "tokens": dict(tokens)}
+
+
+def _named(held: Mapping[str, str], wanted: Mapping[str, object]) -> dict[str, str]:
+    return {name: value for name, value in held.items() if name in wanted}
 
 
 def _label(label: str | None) -> dict[str, object]:

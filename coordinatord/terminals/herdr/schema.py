@@ -85,6 +85,12 @@ class PaneResult(msgspec.Struct):
     pane: PaneRecord
 
 
+class WorkspaceResult(msgspec.Struct):
+    """``workspace_info``."""
+
+    workspace: HostWorkspace
+
+
 class RootPaneResult(msgspec.Struct):
     """``tab_created``, ``workspace_created``."""
 
