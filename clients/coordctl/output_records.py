@@ -152,7 +152,7 @@ def _log(result: Record, now: float) -> str:
             ago(item["at"], now),
             item["actor"],
             item.get("proof") or "",
-            item["kind"],
+            item.get("act") or item["kind"],
             item["id"],
             item.get("task") or "",
         ]

@@ -21,6 +21,7 @@ from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
 from coordinatord.server.dispatch import Link, Route
 from coordinatord.store import keys
+from coordinatord.store.call import done_for
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.wire.requests import Mutation, Request, method_of
 
@@ -66,7 +67,9 @@ class Frame:
         """``fn`` asks the world and changes nothing."""
 
         async def run(link: Link, asked: Q) -> object:
-            return await fn(await self._caller(link, asked), asked)
+            caller = await self._caller(link, asked)
+            with done_for(method_of(asked)):
+                return await fn(caller, asked)
 
         return Route(request, run)
 
@@ -85,7 +88,8 @@ class Frame:
 
         async def run(link: Link, asked: M) -> object:
             caller = await self._caller(link, asked)
-            return await self._database.write(_keyed, fn, caller, asked, ())
+            with done_for(method_of(asked)):
+                return await self._database.write(_keyed, fn, caller, asked, ())
 
         return Route(request, run)
 
@@ -103,7 +107,8 @@ class Frame:
             if kept is not None:
                 return kept
             found = await look(caller, asked)
-            return await self._database.write(_keyed, fn, caller, asked, (found,))
+            with done_for(method_of(asked)):
+                return await self._database.write(_keyed, fn, caller, asked, (found,))
 
         return Route(request, run)
 
@@ -125,7 +130,8 @@ class Frame:
                 kept = await self._database.read(_replayed, caller, asked)
                 if kept is not None:
                     return kept
-                result = msgspec.Raw(msgspec.json.encode(await fn(caller, asked)))
+                with done_for(method_of(asked)):
+                    result = msgspec.Raw(msgspec.json.encode(await fn(caller, asked)))
                 try:
                     return await self._database.write(_kept, caller, asked, result)
                 except Refused:

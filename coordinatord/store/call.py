@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Final, TypeAlias
 
 import anyio
@@ -14,6 +16,18 @@ Post: TypeAlias = Callable[[Callable[[], object]], object]
 SLICE_MS: Final = 100
 """How long SQLite waits for another program's lock before the deadlines are looked at again."""
 
+_ACT: Final[ContextVar[str]] = ContextVar("act", default="")
+
+
+@contextmanager
+def done_for(act: str) -> Iterator[None]:
+    """What is written meanwhile stands in the journal as done for this request."""
+    before = _ACT.set(act)
+    try:
+        yield
+    finally:
+        _ACT.reset(before)
+
 
 class Call:
     """A function to be run in a transaction, and what came of it.
@@ -21,7 +35,7 @@ class Call:
     ``deadline`` is monotonic seconds: until then it may wait for another program's lock.
     """
 
-    __slots__ = ("args", "deadline", "done", "error", "fn", "kwargs", "result")
+    __slots__ = ("act", "args", "deadline", "done", "error", "fn", "kwargs", "result")
 
     def __init__(
         self,
@@ -34,6 +48,7 @@ class Call:
         self.args = args
         self.kwargs = kwargs
         self.deadline = deadline
+        self.act = _ACT.get()
         self.done = anyio.Event()
         self.result: Any = None
         self.error: BaseException | None = None

@@ -27,7 +27,10 @@ class JournalLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class Act(NamedTuple):
-    """One act: which record changed, who did it, how that one was proven, and on which machine."""
+    """One act: which record changed, who did it, how that one was proven, and on which machine.
+
+    ``act`` is the request that it was done for, and empty where nobody asked for it.
+    """
 
     id: str
     seq: int
@@ -38,6 +41,7 @@ class Act(NamedTuple):
     task: str | None
     seat: str | None
     host: str
+    act: str
 
 
 def audit(
@@ -58,7 +62,7 @@ def audit(
     conditions = [f"{column} = ?" for column in given] + ["seq > ?"]
     order = "DESC" if after is None else "ASC"
     found = view.rows(
-        "SELECT id, seq, at, kind, actor, proof, task, seat, host FROM journal"
+        "SELECT id, seq, at, kind, actor, proof, task, seat, host, act FROM journal"
         f" WHERE {' AND '.join(conditions)} ORDER BY seq {order} LIMIT ?",
         *given.values(),
         min(after or 0, _BEYOND),

@@ -36,10 +36,14 @@ class View:
 class Transaction(View):
     """One function's turn on the writer."""
 
-    __slots__ = ("_source", "journaled", "now")
+    __slots__ = ("_source", "act", "journaled", "now")
 
-    def __init__(self, connection: sqlite3.Connection, now: float, source: random.Random) -> None:
+    def __init__(
+        self, connection: sqlite3.Connection, now: float, source: random.Random, act: str = ""
+    ) -> None:
         super().__init__(connection)
+        self.act = act
+        """The request that this is done for; empty where nobody asked for it."""
         self.now = now
         """Wall seconds, the same during the whole transaction."""
         self.journaled = False
@@ -72,9 +76,10 @@ class Transaction(View):
         """
         self.journaled = True
         cursor = self._connection.execute(
-            "INSERT INTO journal (at, kind, id, task, seat, actor, proof)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (self.now, kind, id, task, seat, actor, proof),
+            "INSERT INTO journal (at, kind, id, task, seat, actor, proof, act, host)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?,"
+            " coalesce((SELECT value FROM meta WHERE key = 'host'), ''))",
+            (self.now, kind, id, task, seat, actor, proof, self.act),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid

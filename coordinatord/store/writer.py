@@ -125,7 +125,7 @@ class Writer:
     def _run_all(self, connection: sqlite3.Connection, calls: list[Call]) -> bool:
         journaled = False
         for call in calls:
-            tx = Transaction(connection, self._wall(), self._source)
+            tx = Transaction(connection, self._wall(), self._source, call.act)
             connection.execute("SAVEPOINT call")
             try:
                 call.result = _plain(call.fn(tx, *call.args, **call.kwargs))

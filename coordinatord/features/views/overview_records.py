@@ -85,7 +85,10 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
-    """One act: which record changed, who did it, how that one was proven, and on which machine."""
+    """One act: which record changed, who did it, how that one was proven, and on which machine.
+
+    ``act`` is the request that it was, such as ``question.answer``; empty where nobody asked for it.
+    """
 
     id: str
     seq: int
@@ -96,3 +99,4 @@ class AuditLine(msgspec.Struct, frozen=True, kw_only=True):
     task: str | None = None
     seat: str | None = None
     host: str = ""
+    act: str = ""

@@ -115,11 +115,13 @@ async def test_the_log_says_who_did_what_and_how_that_was_proven(tmp_path: Path)
         boss, worker, task = await staffed(house)
         question = await ask(house, task, worker)
         await house.call(AnswerQuestion(question=question, text="80"), boss)
+        await house.call(ResolveQuestion(question=question), worker)
         await house.call(SendMessage(to="coordinator", text="hello"))
         lines = (await house.call(ReadLog(record=question))).items
-        assert [(line.actor, line.proof) for line in lines] == [
-            (f"worker:{task}", "ancestry"),
-            ("coordinator", "ancestry"),
+        assert [(line.actor, line.proof, line.act) for line in lines] == [
+            (f"worker:{task}", "ancestry", "question.ask"),
+            ("coordinator", "ancestry", "question.answer"),
+            (f"worker:{task}", "ancestry", "question.resolve"),
         ]
         mine = (await house.call(ReadLog(actor="operator"))).items
         assert [(line.kind, line.proof) for line in mine] == [("message", "operator")]
