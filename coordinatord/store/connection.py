@@ -24,9 +24,12 @@ def open_reader(path: Path, busy_ms: int) -> sqlite3.Connection:
     return _open(path, "rw", busy_ms, "query_only = ON")
 
 
-def open_untouching(path: Path, busy_ms: int) -> sqlite3.Connection:
-    """A connection that leaves the file and its log byte for byte, also when it is closed."""
-    return _open(path, "ro", busy_ms)
+def open_untouching(path: Path, busy_ms: int, *, whole: bool = False) -> sqlite3.Connection:
+    """A connection that leaves the file and its log byte for byte, also when it is closed.
+
+    ``whole``: nobody else has the file open and no log stands beside it, and none is made then.
+    """
+    return _open(path, "ro&immutable=1" if whole else "ro", busy_ms)
 
 
 def _open(path: Path, mode: str, busy_ms: int, *pragmas: str) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ when it began.
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from collections.abc import Sequence
@@ -56,14 +57,10 @@ def verify(path: Path, busy_ms: int, migrations: Sequence[Migration] | None = No
         Refused: as `admission.check_file`; ``store-corrupt``.
     """
     newest = len(shipped() if migrations is None else migrations)
-    admission.check_file(path, newest, busy_ms)
-    connection = open_untouching(path, busy_ms)
     try:
-        admission.check_pages(connection, path)
-    except sqlite3.DatabaseError as error:
+        admission.check_file(path, newest, busy_ms, looked_through=math.inf)
+    except sqlite3.Error as error:
         raise faults.refusal_of(error, path) or error from error
-    finally:
-        connection.close()
 
 
 def _copy(source: Path, partial: Path, busy_ms: int) -> None:

@@ -131,6 +131,23 @@ async def test_a_damaged_page_is_found_after_an_unclean_stop(path: Path) -> None
     assert (await refusal(path)).reason == "store-corrupt"
 
 
+async def test_a_damaged_page_is_found_after_a_clean_stop(path: Path) -> None:
+    """C-49: nothing is written into it, and nothing is put beside it."""
+    await make(path, 3000)
+    middle = path.stat().st_size // 2 // 4096 * 4096
+    with path.open("r+b") as file:
+        file.seek(middle)
+        file.write(b"\xa5" * 4096)
+    assert (await refusal(path)).reason == "store-corrupt"
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+async def test_a_file_that_ends_too_early_is_corrupt(path: Path) -> None:
+    await make(path, 3000)
+    os.truncate(path, path.stat().st_size // 2 // 4096 * 4096)
+    assert (await refusal(path)).reason == "store-corrupt"
+
+
 async def test_a_cut_off_header_is_corrupt(path: Path) -> None:
     await make(path)
     path.write_bytes(path.read_bytes()[:50])
