@@ -10,6 +10,7 @@ import sys
 
 from coordctl import calling, own, parsing
 from coordctl.failures import INTERRUPTED, USAGE, Failure, tell, usage
+from coordctl.grammar import HelpWanted, VersionWanted
 from coordinatord import __version__
 from coordinatord.locate import Misplaced
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Final, NoReturn
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 _LONGEST_TEXT: Final = 1 << 20
 """Most bytes of a text that are read: four times what a record may hold."""
@@ -48,10 +49,10 @@ def run(arguments: list[str]) -> int:
         invocation = parsing.parse(arguments, read_text)
         as_json = invocation.as_json
         return _runner(invocation)(invocation)
-    except parsing.HelpWanted as wanted:
+    except HelpWanted as wanted:
         (sys.stdout if wanted.asked else sys.stderr).write(wanted.text + "\n")
         return 0 if wanted.asked else own.failed(arguments, USAGE)
-    except parsing.VersionWanted:
+    except VersionWanted:
         sys.stdout.write(f"coordctl {__version__}\n")
         return 0
     except (Failure, Misplaced) as error:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 
 def target_of(invocation: Invocation) -> transport.Target:

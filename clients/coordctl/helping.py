@@ -6,7 +6,7 @@ import textwrap
 
 from coordctl import mistakes, own, table
 from coordctl.failures import usage
-from coordctl.parsing import (
+from coordctl.grammar import (
     GLOBAL,
     HelpWanted,
     VersionWanted,

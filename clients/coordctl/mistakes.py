@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from coordctl.failures import Failure, usage
-from coordctl.parsing import GLOBAL, all_words, flag_of, specification
+from coordctl.grammar import GLOBAL, all_words, flag_of, specification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

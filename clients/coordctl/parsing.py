@@ -9,50 +9,12 @@ from __future__ import annotations
 import os
 
 from coordctl import own, table
+from coordctl.grammar import GLOBAL, HelpWanted, Invocation, VersionWanted, flag_of, specification
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Final
-
-GLOBAL: Final = {
-    "-C": ("directory", True),
-    "--socket": ("socket", True),
-    "--no-start": ("no_start", False),
-    "--json": ("json", False),
-    "--version": ("version", False),
-    "--help": ("help", False),
-    "-h": ("help", False),
-}
-"""Flags of every command: their name here, and whether a value follows."""
-
-
-class Invocation:
-    """One command as it was typed. ``params`` holds the fields that were given."""
-
-    def __init__(self, words: str, spec: dict[str, Any], options: dict[str, Any]) -> None:
-        self.words = words
-        self.method: str = spec.get("method", "")
-        self.mutates: bool = spec.get("mutates", False)
-        self.directory: str | None = options.get("directory")
-        self.socket: str | None = options.get("socket")
-        self.start = "no_start" not in options
-        self.as_json = "json" in options
-        self.params: dict[str, Any] = {}
-        self.rest: list[str] = []
-
-
-class HelpWanted(Exception):
-    """Somebody asked for help, or (not ``asked``) needs it: ``text``."""
-
-    def __init__(self, text: str, *, asked: bool = True) -> None:
-        super().__init__(text)
-        self.text = text
-        self.asked = asked
-
-
-class VersionWanted(Exception):
-    """Somebody asked for the version."""
 
 
 def parse(arguments: Sequence[str], read_text: Callable[[str], str]) -> Invocation:
@@ -92,22 +54,6 @@ def parse(arguments: Sequence[str], read_text: Callable[[str], str]) -> Invocati
     _read_texts(spec, given, read_text)
     _fill(invocation, spec, given)
     return invocation
-
-
-def specification(words: str) -> dict[str, Any]:
-    """The entry of a command: from the table, or our own."""
-    found: dict[str, Any] = table.COMMANDS.get(words) or own.COMMANDS[words]
-    return found
-
-
-def all_words() -> list[str]:
-    """Every command, as it is typed."""
-    return sorted({*table.COMMANDS, *own.COMMANDS})
-
-
-def flag_of(name: str) -> str:
-    """How a field's flag is written; durations drop their unit: ``expires_s`` is ``--expires``."""
-    return "--" + name.removesuffix("_s").replace("_", "-")
 
 
 def _command(arguments: Sequence[str]) -> tuple[list[str], str, list[str]]:

@@ -70,6 +70,7 @@ def test_the_ordinary_path_imports_only_what_it_needs(
         "coordctl.__main__",
         "coordctl.calling",
         "coordctl.failures",
+        "coordctl.grammar",
         "coordctl.own",
         "coordctl.parsing",
         "coordctl.table",

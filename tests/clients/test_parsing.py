@@ -8,10 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from coordctl import helping, own, parsing, table
+from coordctl import grammar, helping, own, table
 from coordctl.commands.handoff import handoff
 from coordctl.failures import Failure
-from coordctl.parsing import HelpWanted, VersionWanted, parse
+from coordctl.grammar import HelpWanted, VersionWanted
+from coordctl.parsing import parse
 from coordinatord import catalogue
 
 FILES = {"-": "from standard input", "brief.md": "from a file"}
@@ -132,12 +133,12 @@ def test_help_is_asked_for_in_many_ways() -> None:
             parse(arguments, FILES.__getitem__)
 
 
-@pytest.mark.parametrize("words", parsing.all_words())
+@pytest.mark.parametrize("words", grammar.all_words())
 def test_every_command_has_a_help_that_fits(words: str) -> None:
-    text = helping.of_command(words, parsing.specification(words))
+    text = helping.of_command(words, grammar.specification(words))
     assert text.startswith(f"usage: coordctl {words}")
     assert max(map(len, text.split("\n")[1:])) <= 100
-    for name, field in parsing.specification(words)["fields"].items():
+    for name, field in grammar.specification(words)["fields"].items():
         assert field["help"], name
 
 
@@ -178,7 +179,7 @@ def test_every_runner_exists() -> None:
     import importlib
 
     for words, (module, function) in own.RUNNERS.items():
-        parsing.specification(words)
+        grammar.specification(words)
         assert callable(getattr(importlib.import_module(f"coordctl.commands.{module}"), function))
 
 

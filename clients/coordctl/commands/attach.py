@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from types import FrameType
     from typing import Any, Final
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 _ANSWER_S: Final = 10.0
 _HINT_S: Final = 0.7

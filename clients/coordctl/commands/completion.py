@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 
-from coordctl import own, parsing, table
+from coordctl import grammar, own, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Final
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 _EVERYWHERE: Final = ("-C", "--socket", "--no-start", "--json", "--version", "--help")
 
@@ -61,7 +61,7 @@ def _specs() -> Iterator[tuple[str, dict[str, Any]]]:
 def _first_words() -> dict[str, set[str]]:
     """Each prefix of a command and the words that may follow it."""
     following: dict[str, set[str]] = {}
-    for words in (*parsing.all_words(), *table.ALIASES):
+    for words in (*grammar.all_words(), *table.ALIASES):
         parts = words.split()
         for index, part in enumerate(parts):
             following.setdefault(" ".join(parts[:index]), set()).add(part)
@@ -70,11 +70,11 @@ def _first_words() -> dict[str, set[str]]:
 
 def _flags(spec: dict[str, Any]) -> list[str]:
     named = [
-        parsing.flag_of(name)
+        grammar.flag_of(name)
         for name in spec["fields"]
         if name not in spec.get("positional", ()) and name != spec.get("rest")
     ]
-    return [*named, *(f"{parsing.flag_of(name)}-file" for name in spec.get("files", ()))]
+    return [*named, *(f"{grammar.flag_of(name)}-file" for name in spec.get("files", ()))]
 
 
 def _cases() -> str:
@@ -98,7 +98,7 @@ def _words_of(spec: dict[str, Any]) -> tuple[str, ...]:
 
 def _value_cases() -> str:
     return "".join(
-        f"        '{words}'*'|{parsing.flag_of(name)}') choices='{' '.join(field['choices'])}' ;;\n"
+        f"        '{words}'*'|{grammar.flag_of(name)}') choices='{' '.join(field['choices'])}' ;;\n"
         for words, spec in _specs()
         for name, field in spec["fields"].items()
         if field.get("choices") and name not in spec.get("positional", ())

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 _ENDS_S: Final = 10.0
 """How long in seconds a daemon may take to end after it answered ``daemon.stop``."""

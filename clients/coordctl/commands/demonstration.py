@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 
 def demo(invocation: Invocation) -> int:

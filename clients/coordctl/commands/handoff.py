@@ -10,7 +10,7 @@ from coordctl.failures import usage
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 
 def handoff(invocation: Invocation) -> int:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Final
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 _DIRECTIONS: Final = ("right", "down")
 

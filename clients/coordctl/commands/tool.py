@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, Final
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 LIMIT_PASSED: Final = 124
 NOT_RUN: Final = 125

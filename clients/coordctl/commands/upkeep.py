@@ -12,7 +12,7 @@ from coordinatord import locate
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 
 def backup(invocation: Invocation) -> int:

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Final
 
-    from coordctl.parsing import Invocation
+    from coordctl.grammar import Invocation
 
 TIME_LIMIT: Final = 4
 GONE: Final = 6
