@@ -142,7 +142,7 @@ def good_requests(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]
         "delivery.pump": ("boss", {}),
         "pane.open": (
             "boss",
-            {"label": "tests", "cwd": "/work", "split": names["free"], "command": ["true"]},
+            {"label": "tests", "cwd": "/", "split": names["free"], "command": ["true"]},
         ),
         "pane.list": ("person", {}),
         "pane.read": ("person", {"pane": names["free"], "lines": 5}),

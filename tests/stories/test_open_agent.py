@@ -55,3 +55,11 @@ def test_a_kind_that_nobody_knows(stage: Stage) -> None:
     assert done.returncode == 1
     assert "Known kinds" in done.stderr
     assert stage.call("pane.list")["items"] == []
+
+
+def test_a_folder_that_is_not_there(stage: Stage) -> None:
+    """A host would run the command in the home folder instead (recordings, 02: N)."""
+    done = coordctl(stage, "pane", "open", "--cwd", f"{stage.root}/absent", "--", "touch", "here")
+    assert done.returncode == 1
+    assert "no folder" in done.stderr
+    assert stage.call("pane.list")["items"] == []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Mapping, Sequence
 from typing import Final
 
 import anyio
+import anyio.to_thread
 import msgspec
 
 from coordinatord.clock import Clock
@@ -96,8 +98,8 @@ class Launcher:
                 "Give either an agent or a command, not both.",
                 "--agent KIND, or -- CMD",
             )
-        if request.cwd is not None and not request.cwd.startswith("/"):
-            raise Refused("bad-params", "The folder must be an absolute path.", '--cwd "$PWD"')
+        if request.cwd is not None:
+            await _check_folder(request.cwd)
         line.one_line(request.label, "label")
         line.one_line(request.cwd, "folder")
         line.command_line(request.command)
@@ -226,3 +228,12 @@ class Launcher:
 def ours(found: Sequence[Sighting], terminals: frozenset[str]) -> list[Sighting]:
     """Those panes that we opened."""
     return [seen for seen in found if seen.terminal_id in terminals]
+
+
+async def _check_folder(cwd: str) -> None:
+    """A host would start the pane in the home folder, without a word, where it cannot enter this one
+    (recording 02), and a command would run there."""
+    if not cwd.startswith("/"):
+        raise Refused("bad-params", "The folder must be an absolute path.", '--cwd "$PWD"')
+    if "\0" in cwd or not await anyio.to_thread.run_sync(os.access, cwd + "/.", os.X_OK):
+        raise Refused("bad-params", f"There is no folder {cwd!r:.200} that can be entered.")
