@@ -74,7 +74,7 @@ class Failure(Exception):
 
     def as_text(self) -> str:
         """A sentence, and what to do about it, for a person."""
-        from coordctl.output import visible
+        from coordctl.showing import visible
 
         lines = [f"coordctl: {self.message}"]
         if self.hint:

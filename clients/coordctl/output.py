@@ -1,23 +1,20 @@
-"""Answers for people: tables on a terminal, plain lines elsewhere, times as they are spoken.
-
-Text from agents is shown, never obeyed: control characters in it are made visible.
-"""
+"""Answers for people: each command's own form, and a general one for all the others."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 
+from coordctl.showing import ago, bold, lasting, line_of, table, visible, with_gap
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from typing import Any, Final
 
     Record = dict[str, Any]
 
-_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _TIMES: Final = frozenset({"at", "since", "started_at", "expires", "settled_at", "last_snapshot"})
 _SHORT: Final = 72
 _HIDDEN: Final = frozenset({"seq", "binding"})
@@ -48,63 +45,6 @@ def watch_line(line: Record) -> str:
     at = time.strftime("%H:%M:%S", time.localtime(line["at"]))
     about = " ".join(str(line[name]) for name in ("task", "seat") if line.get(name))
     return visible(f"{at}  {line['seq']:>6}  {line['kind']:<24} {line['id']:<12} {about}".rstrip())
-
-
-def ago(at: float, now: float) -> str:
-    """``3 min ago``, ``in 2 h``, ``now``."""
-    seconds = abs(now - at)
-    for unit, name in _UNITS:
-        if seconds >= unit:
-            amount = f"{int(seconds // unit)} {name}"
-            return f"{amount} ago" if now >= at else f"in {amount}"
-    return "now"
-
-
-def lasting(seconds: float) -> str:
-    """A length of time in its largest unit: ``3 min``."""
-    return ago(0.0, seconds).removesuffix(" ago") if seconds >= 1 else "less than 1 s"
-
-
-def visible(text: str, *, lines: bool = False) -> str:
-    """The text without control characters, so that it cannot drive the terminal it is shown on."""
-    kept = "\n\t" if lines else ""
-    return "".join(each if each.isprintable() or each in kept else _escaped(each) for each in text)
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode("ascii")
-
-
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows under headings: drawn by rich on a terminal, else columns of plain text."""
-    clean = [[visible(cell) for cell in row] for row in rows]
-    if sys.stdout.isatty():
-        _rich_table(columns, clean)
-        return ""
-    widths = [max(map(len, cells)) for cells in zip(columns, *clean, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in ([name.upper() for name in columns], *clean)
-    )
-
-
-def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for index, name in enumerate(columns):
-        drawn.add_column(name, style="cyan" if index == 0 else "", no_wrap=index == 0)
-    for row in rows:
-        drawn.add_row(*(Text(cell) for cell in row))
-    Console(file=sys.stdout).print(drawn)
-
-
-def bold(text: str) -> str:
-    """Emphasis, on a terminal whose owner wants colour."""
-    wanted = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
-    return f"\033[1m{text}\033[0m" if wanted else text
 
 
 # what any record looks like
@@ -179,13 +119,6 @@ def _listing(result: Record, now: float) -> str:
 
 def _tells(name: str, items: list[Record]) -> bool:
     return any(item.get(name) not in (None, "", [], {}) for item in items)
-
-
-def with_gap(text: str, result: Record) -> str:
-    if not result.get("incomplete"):
-        return text
-    gap = "Some stored records cannot be read and are missing here."
-    return f"{text}\n{gap}" if text else gap
 
 
 # commands with a form of their own
@@ -335,10 +268,6 @@ def _tool_list(result: Record, now: float) -> str:
         return with_gap("No runs.", result)
     columns = ("run", "label", "pane", "state", "code", "begun", "command")
     return with_gap(table(columns, rows), result)
-
-
-def line_of(template: str) -> Callable[[Record, float], str]:
-    return lambda result, now: visible(template.format_map(result))
 
 
 _RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from coordctl.output import ago, bold, lasting, line_of, table, visible, with_gap
+from coordctl.showing import ago, bold, lasting, line_of, table, visible, with_gap
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from coordctl import output
+from coordctl import output, showing
 from tests.clients.toy import environment
 
 NOW = 1_800_000_000.0
@@ -29,11 +29,11 @@ NOW = 1_800_000_000.0
     ],
 )
 def test_times_are_spoken(at: float, spoken: str) -> None:
-    assert output.ago(at, NOW) == spoken
+    assert showing.ago(at, NOW) == spoken
 
 
 def test_lengths_of_time_are_spoken() -> None:
-    assert [output.lasting(s) for s in (0.2, 1, 90, 7200)] == [
+    assert [showing.lasting(s) for s in (0.2, 1, 90, 7200)] == [
         "less than 1 s",
         "1 s",
         "1 min",
@@ -44,9 +44,9 @@ def test_lengths_of_time_are_spoken() -> None:
 def test_text_of_agents_cannot_drive_the_terminal() -> None:
     """G-10: control characters are shown, not obeyed."""
     odd = "a\x1b[2Jb\x07c\x9b1md\ud800e\u202ef\r"
-    shown = output.visible(odd, lines=True)
+    shown = showing.visible(odd, lines=True)
     assert shown == "a\\x1b[2Jb\\x07c\\x9b1md\\ud800e\\u202ef\\r"
-    assert output.visible("é 中 😀\n\tx", lines=True) == "é 中 😀\n\tx"
+    assert showing.visible("é 中 😀\n\tx", lines=True) == "é 中 😀\n\tx"
 
 
 def shown(words: str, result: Any, capsys: pytest.CaptureFixture[str]) -> str:

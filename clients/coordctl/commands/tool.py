@@ -140,10 +140,10 @@ def _print_output(invocation: Invocation, piece: dict[str, Any]) -> None:
     if invocation.as_json:
         calling.print_json(piece)
         return
-    from coordctl import output
+    from coordctl import showing
 
     text = piece["text"]
-    sys.stdout.write(output.visible(text, lines=True))
+    sys.stdout.write(showing.visible(text, lines=True))
     if text and not text.endswith("\n"):
         sys.stdout.write("\n")
     sys.stdout.flush()
@@ -187,11 +187,11 @@ class _Progress:
             self._draw(facts)
 
     def _draw(self, facts: dict[str, Any]) -> None:
-        from coordctl import output
+        from coordctl import showing
 
         seconds = facts["elapsed_ms"] // 1000
         state = "" if facts["state"] == "running" else f" ({facts['state']})"
-        text = f"{facts['run_id']}{state} {seconds} s  {output.visible(facts['last_line'])}"
+        text = f"{facts['run_id']}{state} {seconds} s  {showing.visible(facts['last_line'])}"
         columns = os.get_terminal_size(sys.stderr.fileno()).columns
         sys.stderr.write(f"\r\033[K{text[: max(10, columns - 1)]}")
         sys.stderr.flush()
