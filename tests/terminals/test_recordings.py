@@ -4,8 +4,10 @@ with.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -380,3 +382,12 @@ async def test_after_a_restart_the_same_panes_have_new_terminals(name: str) -> N
         assert all(before[pane]["terminal_id"] != after[pane]["terminal_id"] for pane in both)
         assert player.view._terminal.health().reconnects == 1
         assert [type(event) for event in player.view.handled if isinstance(event, StreamDown)]
+
+
+def test_every_surprise_is_proven_somewhere() -> None:
+    """The table of surprises names tests that are there."""
+    tests = Path(__file__).parent.parent
+    named = set(re.findall(r"`(test_\w+)`", (tests / "recordings" / "README.md").read_text()))
+    text = "".join(path.read_text() for path in sorted(tests.rglob("test_*.py")))
+    assert len(named) > 20
+    assert named <= set(re.findall(r"def (test_\w+)\(", text))
