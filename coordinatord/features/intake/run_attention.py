@@ -121,8 +121,9 @@ class Attendant:
         task = _task_of(seat)
         seen = judged.seen
         if isinstance(seen, Sighting) and judged.outcome not in STANDS:
-            # somebody else sits there: what is on that screen is not this worker's
-            seen = Unseen() if judged.outcome == "unobservable" else Gone()
+            # the pane is there and this worker's agent is not: who sits there now is nobody's business
+            left = msgspec.structs.replace(seen, agent=None, status="unknown")
+            seen = Unseen() if judged.outcome == "unobservable" else left
         owed = self._sources.owed(view, self._clock.wall()).items
         ours = [each for each in owed if each.task == task and each.kind != "attention"]
         since = self._works_since.get(seat.id)
@@ -206,16 +207,15 @@ def _store(
     verdict: Verdict,
     quoted: tuple[str | None, int],
 ) -> None:
-    task, seen = _task_of(seat), judged.seen
+    task, seen, stands = _task_of(seat), judged.seen, judged.outcome in STANDS
     for over, why in verdict.close:
         table.close(tx, task, over, why)
     if verdict.create is not None:
-        kind = verdict.create
         table.create(
             tx,
             task,
-            kind,
-            observed=seen.status if isinstance(seen, Sighting) and kind != "closed" else "absent",
+            verdict.create,
+            observed=seen.status if isinstance(seen, Sighting) and stands else "absent",
             pane=seen.pane if isinstance(seen, Sighting) else seat.pane,
             excerpt=quoted[0],
             redacted=quoted[1],

@@ -20,6 +20,7 @@ from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ShowRecord
 from coordinatord.ids import PaneId
 from coordinatord.terminals.fake_host import FakeHost
+from coordinatord.terminals.fake_panes import FakeAgent
 from tests.house import FastClock, House, living
 
 
@@ -129,6 +130,22 @@ async def test_an_agent_that_ended_and_a_pane_that_closed_are_told(tmp_path: Pat
         for alert in await standing(house):
             await house.call(SeeAttention(alert=alert.id), boss)
         assert await standing(house) == []
+
+
+async def test_a_host_that_began_anew_left_the_worker_behind(tmp_path: Path) -> None:
+    """Coordination §4.4: the pane is there and no agent in it: exited, not closed; nobody is quoted."""
+    async with living(tmp_path) as house:
+        _, worker, _ = await staffed(house)
+        house.host.stop()
+        house.host.start()
+        await house.until(lambda: standing(house))
+        (alert,) = await standing(house)
+        assert (alert.kind, alert.observed, alert.excerpt) == ("exited", "absent", None)
+        house.host.panes[worker].agent = FakeAgent("codex", "blocked")
+        house.host.open_dialog(worker, "Allow?")
+        await house.clock.sleep(5)
+        await house.rest()
+        assert [each.kind for each in await standing(house)] == ["exited"]
 
 
 async def test_an_alert_is_a_record_like_any_other(tmp_path: Path) -> None:
