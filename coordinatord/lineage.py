@@ -38,12 +38,15 @@ def identify(pid: int) -> ProcessId | None:
 def ancestry(pid: int) -> tuple[ProcessId, ...]:
     """The process and its ancestors, nearest first, ending below pid 1. Empty if it is gone."""
     line: list[ProcessId] = []
-    while pid > 1 and len(line) < _DEEPEST:
-        facts = _start_and_parent(pid)
-        if facts is None:
-            break
+    facts = _start_and_parent(pid)
+    while pid > 1 and facts is not None and len(line) < _DEEPEST:
         start, parent = facts
         line.append(ProcessId(boot_id(), pid, start))
+        facts = _start_and_parent(parent)
+        if facts is None and parent > 1:  # it may have ended since: then the child has another
+            again = _start_and_parent(pid)
+            parent = again[1] if again else parent
+            facts = _start_and_parent(parent)
         pid = parent
     return tuple(line)
 

@@ -331,8 +331,8 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                   'coordinator may do that.',
           'fields': {'to': {'kind': 'text',
                             'required': True,
-                            'help': 'coordinator, worker:<task>, peer:<terminal>, or a pane id '
-                                    'such as w1:p2.'},
+                            'help': 'coordinator, worker:<task>, reviewer:<task>, '
+                                    'peer:<terminal>, or a pane id.'},
                      'text': {'kind': 'text',
                               'required': True,
                               'help': 'The message; - reads it from standard input.'},

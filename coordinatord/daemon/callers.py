@@ -72,20 +72,17 @@ class Callers:
         hello = link.greeting if isinstance(link.greeting, Hello) else None
         claimed = await self._claim(link, hello)
         terminal, seats = await self._database.read(_known, hello.token if hello else None)
-        shared = self._under_shared_server(link)
         evidence = proof.Evidence(
             ancestry=link.peer.ancestry,
             claimed_pane=claimed,
             token_terminal=terminal,
-            shared_server=shared,
+            shared_server=self._under_shared_server(link),
         )
         placed = self._place(evidence)
         if placed is None or placed.proof == "claim":
             await self._refresh(standing)
             placed = self._place(evidence)
-        return proof.caller_of(
-            placed, claimed, seats, self._lookout.sightings.shell, shared_server=shared
-        )
+        return proof.caller_of(placed, seats, self._lookout.sightings.shell, evidence)
 
     def _under_shared_server(self, link: Link) -> bool:
         """Looked for up to the nearest pane's shell: above it, it is the terminal host that is served."""
@@ -115,10 +112,12 @@ class Callers:
         else:
             environ = link.peer.environment
             pane, socket = environ.get("HERDR_PANE_ID", ""), environ.get("HERDR_SOCKET_PATH")
-        if not pane or not socket:
+        if not pane:
             return None
-        same = await anyio.to_thread.run_sync(_same_place, socket, self._host_socket())
-        return PaneId(pane) if same else None
+        # a host names both; whoever has the pane alone was given it on the way, and means this host
+        if not socket or await anyio.to_thread.run_sync(_same_place, socket, self._host_socket()):
+            return PaneId(pane)
+        return None
 
 
 def _same_place(one: str, other: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -11,12 +12,14 @@ from coordinatord.daemon.requests import Hello
 from coordinatord.errors import Refused, Unreachable
 from coordinatord.features.delivery.records import Initiated
 from coordinatord.features.delivery.requests import InitSeat
+from coordinatord.features.launches import table as launches
 from coordinatord.features.messages.requests import SendMessage
+from coordinatord.features.panes.records import Caller, Identity
 from coordinatord.features.panes.requests import BindSeat, ListPanes, WhoAmI
 from coordinatord.features.panes.table import seat_or_none
 from coordinatord.features.questions.requests import AnswerQuestion
 from coordinatord.features.tasks.requests import NewTask
-from coordinatord.ids import COORDINATOR, PaneId, SeatId
+from coordinatord.ids import COORDINATOR, PaneId, SeatId, reviewer_of
 from coordinatord.terminals.port import AgentSession
 from tests.features.staff import ask, new_task, staffed, until_held
 from tests.house import CALLER, FakeLink, House, living
@@ -120,6 +123,35 @@ async def test_a_hand_over_of_the_host_keeps_the_roles(tmp_path: Path) -> None:
         answer = await house.call(InitSeat(), boss)
         assert (answer.role, answer.claimed, answer.outcome) == ("coordinator", False, "same")
         assert (await house.call(WhoAmI(), worker)).id == f"worker:{task}"
+
+
+async def test_a_hand_over_moves_every_seat_of_the_pane_and_its_launch_token(
+    tmp_path: Path,
+) -> None:
+    """C-22: an occupant may review too, and a detached process of it has its token alone."""
+    async with living(tmp_path) as house:
+        boss, _, task = await staffed(house)
+        await house.call(BindSeat(task=task, reviewer_pane=boss), boss)
+        before = house.host.panes[boss].terminal_id
+        who = await house.call(WhoAmI(), boss)
+        await house.database.write(launches.intend, Caller(**_facts(who)), "k", "token")
+        await house.database.write(launches.opened, launches.digest("token"), boss, before)
+        house.host.stop()
+        house.host.start(keep_processes=True)
+        await house.until(lambda: house.parts.sightings.connected)
+        await house.call(SendMessage(to="coordinator", text="hello"), boss)
+        for name in (COORDINATOR, reviewer_of(task)):
+            seat = await house.database.read(seat_or_none, name)
+            assert seat is not None
+            assert seat.occupant is not None
+            assert seat.occupant.terminal_id == house.host.panes[boss].terminal_id
+        link = FakeLink((CALLER,))
+        await house.call(Hello(client="t", version="0", token="token"), link=link)
+        assert (await house.call(WhoAmI(), link=link)).proof == "token"
+
+
+def _facts(who: Identity) -> dict[str, Any]:
+    return {"seat": who.id, "role": who.role, "proof": who.proof}
 
 
 async def test_the_same_conversation_keeps_its_role_after_a_restart(tmp_path: Path) -> None:

@@ -7,7 +7,14 @@ import pytest
 from coordinatord.errors import Refused
 from coordinatord.features.panes import authority
 from coordinatord.features.panes.judgement import Gone
-from coordinatord.features.panes.proof import Evidence, Placed, caller_of, find_pane, place
+from coordinatord.features.panes.proof import (
+    UNSEEN,
+    Evidence,
+    Placed,
+    caller_of,
+    find_pane,
+    place,
+)
 from coordinatord.features.panes.records import Caller, Seat
 from coordinatord.ids import OPERATOR, PaneId, ProcessId, worker_of
 from coordinatord.wire.requests import Access
@@ -33,9 +40,15 @@ def where(**evidence: object) -> Placed | None:
     return place(Evidence(**evidence), PANES, SHELLS)  # type: ignore[arg-type]
 
 
-def who(placed: Placed | None, *seats: Seat, claimed: str | None = None) -> Caller:
+def who(
+    placed: Placed | None,
+    *seats: Seat,
+    claimed: str | None = None,
+    ancestry: tuple[ProcessId, ...] = (TOOL,),
+) -> Caller:
     shells = {"term_1": SHELL, "term_2": OTHER_SHELL}
-    return caller_of(placed, PaneId(claimed) if claimed else None, seats, shells.get)
+    evidence = Evidence(ancestry=ancestry, claimed_pane=PaneId(claimed) if claimed else None)
+    return caller_of(placed, seats, shells.get, evidence)
 
 
 def test_the_best_proof_counts() -> None:
@@ -78,6 +91,22 @@ def test_a_claim_of_a_pane_that_is_not_there_is_nobody() -> None:
     """Neither a seat, nor a person outside every pane."""
     nobody = who(None, seat(pane="w1:p7"), claimed="w1:p7")
     assert (nobody.seat, nobody.proof, nobody.proven) == ("pane:w1:p7", "claim", False)
+
+
+def test_who_could_not_be_looked_at_is_nobody() -> None:
+    """It may have been in any pane: a process that has ended, or one of another pid namespace."""
+    nobody = who(None, ancestry=())
+    assert (nobody.seat, nobody.proof, nobody.doubt) == ("pane:unknown", "claim", UNSEEN)
+    with pytest.raises(Refused, match="needs a proven seat") as refusal:
+        authority.check(Access.SEATED, nobody)
+    assert UNSEEN in str(refusal.value.hint)
+
+
+def test_who_runs_under_a_recorded_shell_is_not_outside() -> None:
+    """C-24: with the host out of sight its panes' processes are nobody, not the operator."""
+    nobody = who(None, seat(at=occupant("term_0", shell=SHELL)), ancestry=(TOOL, SHELL))
+    assert (nobody.seat, nobody.proof) == ("pane:unknown", "claim")
+    assert "coordinator" in str(nobody.doubt)
 
 
 def test_a_proven_pane_without_a_seat_is_a_developer() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from coordinatord.errors import Refused
 from coordinatord.features.panes.records import Outcome, Seat
 from coordinatord.features.panes.roles import Asked, Grant, Owner, Place, grant
-from coordinatord.ids import COORDINATOR, ProcessId, peer_of
+from coordinatord.ids import COORDINATOR, ProcessId, peer_of, reviewer_of
 from coordinatord.terminals.port import Sighting
 from tests.features.made import OTHER_SHELL, SHELL, TASK, occupant, seat, sighting, worker
 
@@ -117,6 +118,22 @@ def test_another_agent_in_a_workers_pane_gets_no_role() -> None:
     assert reason(recorded) == "occupant-unproven"
     assert reason(recorded, role="coordinator") == "not-allowed"
     assert reason(recorded, shell=None) == "occupant-unproven"
+
+
+def test_a_coordinator_who_reviews_too_stays_the_coordinator() -> None:
+    """As whoami says; the reviewer's seat is one more that the occupant has."""
+    reviews = worker(seq=9)
+    reviews = msgspec.structs.replace(reviews, id=reviewer_of(TASK), role="reviewer")
+    assert ask(reviews, seat()).seat == COORDINATOR
+    assert ask(reviews, seat(), role="coordinator").taken is False
+    assert ask(reviews).role == "reviewer"
+
+
+def test_who_is_proven_here_comes_before_who_was_here_at_another_time() -> None:
+    """A pane id is handed out again: the old worker's address is the coordinator's now."""
+    old = worker("t-00000009", at=occupant("term_0", shell=OTHER_SHELL), seq=9)
+    assert ask(old, seat()) == Grant(seat=COORDINATOR, role="coordinator", taken=False)
+    assert reason(old, seat(), role="worker") == "occupant-unproven"
 
 
 def test_an_old_workers_address_does_not_hide_the_new_worker() -> None:

@@ -6,7 +6,9 @@ Source of what must come out: coordination.md §2.3; interfaces.md, Seats and wh
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -84,15 +86,15 @@ def test_a_pane_id_in_the_environment_answers_for_nobody(
         status, said = who.run(f"env -u COORDINATORD_TOKEN {command}")
         assert (status, json.loads(said)["data"]["reason"]) == (1, "not-allowed")
     host = stage.call("daemon.status")["terminal"]["socket"]
-    outside = {**stage.environ, "HERDR_PANE_ID": boss.pane, "HERDR_SOCKET_PATH": host}
-    refused = subprocess.run(
-        [sys.executable, "-m", "coordctl", "-C", str(stage.root), *answer, "--json"],
-        env=outside,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert json.loads(refused.stderr)["data"]["reason"] == "not-proven"
+    for more in ({"HERDR_SOCKET_PATH": host}, {}):
+        refused = subprocess.run(
+            [sys.executable, "-m", "coordctl", "-C", str(stage.root), *answer, "--json"],
+            env={**stage.environ, "HERDR_PANE_ID": boss.pane, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert json.loads(refused.stderr)["data"]["reason"] == "not-proven"
     assert stage.call("record.show", id=question)["state"] == {"kind": "open"}
     assert boss.coordctl(*answer)["state"]["text"] == "80"
 
@@ -117,6 +119,43 @@ def test_a_detached_process_is_known_by_its_launch_token_alone(
     boss.run(detach)
     stage.until("the token was answered", result.exists)
     assert json.loads(result.read_text())["state"]["by"] == "coordinator"
+
+
+FIRE_AND_FORGET = """
+import os, socket, sys
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(sys.argv[1])
+connection.sendall(sys.argv[2].encode() + b"\\n")
+os._exit(0)
+"""
+"""Sends a request and is gone before anybody can look at it."""
+
+
+def test_who_is_gone_before_it_was_looked_at_is_not_the_operator(
+    cast: tuple[Stage, Shell, Shell, str],
+) -> None:
+    """C-20: no ancestors are seen, and it may have been in any pane, as it is here."""
+    stage, boss, worker, task = cast
+    question = worker.coordctl("ask", "--task", task, "Which port?")["id"]
+    params = {"question": question, "text": "80"}
+    line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "question.answer", "params": params})
+    script, done = stage.props / "forget.py", stage.props / "forgotten"
+    script.write_text(FIRE_AND_FORGET)
+    status = stage.call("daemon.status")
+    command = shlex.join([sys.executable, str(script), status["socket"], line])
+    os.kill(status["pid"], signal.SIGSTOP)
+    try:
+        text = f"env -u HERDR_PANE_ID {command}; touch {done}"
+        host = status["terminal"]["socket"]
+        _ask_host(host, "pane.send_text", {"pane_id": worker.pane, "text": text})
+        _ask_host(host, "pane.send_keys", {"pane_id": worker.pane, "keys": ["enter"]})
+        stage.until("it has sent and ended", done.exists)
+    finally:
+        os.kill(status["pid"], signal.SIGCONT)
+    # a later request on the same loop is answered after it
+    stage.until("it was read", lambda: stage.call("daemon.status")["pid"] == status["pid"])
+    assert stage.call("record.show", id=question)["state"] == {"kind": "open"}
+    assert boss.coordctl("answer", question, "81")["state"]["text"] == "81"
 
 
 def test_a_second_coordinator_and_a_worker_as_judge_are_refused(

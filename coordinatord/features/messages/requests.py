@@ -20,7 +20,7 @@ class SendMessage(Mutation[Message], frozen=True, kw_only=True, tag="message.sen
     to: Annotated[
         str,
         Meta(
-            description="coordinator, worker:<task>, peer:<terminal>, or a pane id such as w1:p2."
+            description="coordinator, worker:<task>, reviewer:<task>, peer:<terminal>, or a pane id."
         ),
     ]
     text: Annotated[str, Meta(description="The message; - reads it from standard input.")]

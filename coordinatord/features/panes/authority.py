@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from coordinatord.errors import Refused
-from coordinatord.features.panes.proof import SHARED_SERVER
 from coordinatord.features.panes.records import Caller
 from coordinatord.ids import COORDINATOR, OPERATOR, SeatId, TaskId, worker_of
 from coordinatord.wire.requests import Access
@@ -21,8 +20,8 @@ def check(access: Access, caller: Caller) -> None:
         raise Refused(
             "not-proven",
             f"This needs a proven seat; you only claim to be {_claimed(caller)}.",
-            f"It counts for nothing that {caller.doubt}; see docs/security.md."
-            if caller.doubt == SHARED_SERVER
+            f"It is not certain who you are: {caller.doubt}; see docs/security.md."
+            if caller.doubt
             else "Call from a process of that pane, or pass its COORDINATORD_TOKEN.",
         )
     if access is Access.COORDINATION and not caller.coordinates:

@@ -10,13 +10,14 @@ from coordinatord.features.panes.records import (
     Identity,
     PaneReading,
     PaneRecord,
+    Present,
 )
 from coordinatord.features.panes.requests import ClosePane, ListPanes, ReadPane, WhoAmI
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.panes.table import all_seats
 from coordinatord.ids import PaneId, SeatId, is_pane
 from coordinatord.store.database import Database, Transaction
-from coordinatord.terminals.port import Occupant, Sighting
+from coordinatord.terminals.port import Sighting
 from coordinatord.wire.requests import Done, Listing
 
 
@@ -103,7 +104,7 @@ async def standing_pane(lookout: Lookout, name: str) -> PaneId:
             return pane
 
 
-async def occupant_in(lookout: Lookout, name: str) -> tuple[Sighting, Occupant]:
+async def occupant_in(lookout: Lookout, name: str) -> Present:
     """Who is in a pane now, shell included.
 
     Raises:
@@ -126,7 +127,7 @@ async def occupant_in(lookout: Lookout, name: str) -> tuple[Sighting, Occupant]:
             f"The shell in {pane} cannot be seen, so its occupant cannot be recorded.",
             "Wait until the pane's shell is up, then try again.",
         )
-    return seen, occupant_of(seen, foreground.shell)
+    return Present(seen, occupant_of(seen, foreground.shell))
 
 
 def shown(seen: Sighting, seat: SeatId | None) -> PaneRecord:

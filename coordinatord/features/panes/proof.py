@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from coordinatord.features.panes.judgement import STANDS, Gone, judge, refreshed
-from coordinatord.features.panes.records import Caller, Outcome, Proof, Role, Seat
+from coordinatord.features.panes.records import Adoption, Caller, Outcome, Proof, Role, Seat
 from coordinatord.ids import OPERATOR, PaneId, ProcessId, SeatId, peer_of
 from coordinatord.terminals.port import Sighting
 
@@ -20,6 +20,9 @@ SHARED_SERVER: Final = (
     "this runs under an agent's shared background server, which works for several panes"
 )
 """Why a caller there has no proof. The way out: ``daemon_auto_start = false`` in Codex's configuration."""
+
+UNSEEN: Final = "the process had ended before it could be looked at, or runs in a container"
+"""Why a caller without ancestors is not the operator: it may have been in any pane."""
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -72,28 +75,24 @@ def _best(
 
 def caller_of(
     placed: Placed | None,
-    claimed: PaneId | None,
     seats: Iterable[Seat],
     shell_of: Callable[[str], ProcessId | None],
-    *,
-    shared_server: bool = False,
+    evidence: Evidence,
 ) -> Caller:
     """The caller's seat. A pane without a seat of its own is a developer's, addressed as a peer.
 
     ``shell_of`` gives the probed shell of a terminal: a hand-off gives the pane a new terminal.
     """
     if placed is None:
-        return _outside(claimed, shared_server)
+        return _outside(evidence, seats)
     seen, shell = placed.sighting, shell_of(placed.sighting.terminal_id)
     here = judged_in(seen, seats, shell)
-    standing = [(seat, outcome) for seat, outcome in here if outcome in STANDS]
+    doubt = SHARED_SERVER if evidence.shared_server else None
+    standing = [seat for seat, outcome in here if outcome in STANDS]
     if standing:
-        return _seated(standing, placed, shell, SHARED_SERVER if shared_server else None)
-    doubt = next(
-        (f"the recorded occupant of {seat.id} is {outcome}" for seat, outcome in here), None
-    )
-    if shared_server:
-        doubt = SHARED_SERVER
+        return _seated(standing, placed, shell, doubt)
+    fallen = (f"the recorded occupant of {seat.id} is {outcome}" for seat, outcome in here)
+    doubt = doubt or next(fallen, None)
     return Caller(
         seat=peer_of(seen.terminal_id),
         role="developer",
@@ -122,30 +121,32 @@ def seat_of(seen: Sighting, seats: Iterable[Seat], shell: ProcessId | None) -> S
     return next((seat.id for seat, outcome in here if outcome in STANDS), None)
 
 
-def _outside(claimed: PaneId | None, shared_server: bool) -> Caller:
-    if shared_server:
-        # an agent for certain, and nobody knows whose: never the person outside every pane
-        return Caller(
-            seat=SeatId(f"pane:{claimed or 'unknown'}"),
-            role="developer",
-            proof="claim",
-            pane=claimed,
-            doubt=SHARED_SERVER,
-        )
-    if claimed is None:
+def _outside(evidence: Evidence, seats: Iterable[Seat]) -> Caller:
+    """In no pane that the host has: the operator, or nobody where that is not certain."""
+    claimed = evidence.claimed_pane
+    doubt = _doubt_outside(evidence, seats)
+    if claimed is None and doubt is None:
         return Caller(seat=OPERATOR, role="operator", proof="operator")
-    # a claimed pane that the host does not have: neither a seat nor a person outside every pane
-    return Caller(seat=SeatId(f"pane:{claimed}"), role="developer", proof="claim", pane=claimed)
+    # neither a seat nor a person outside every pane
+    seat = SeatId(f"pane:{claimed or 'unknown'}")
+    return Caller(seat=seat, role="developer", proof="claim", pane=claimed, doubt=doubt)
+
+
+def _doubt_outside(evidence: Evidence, seats: Iterable[Seat]) -> str | None:
+    """Why this may be an agent, although no pane of the host is above it."""
+    if evidence.shared_server:
+        return SHARED_SERVER
+    if not evidence.ancestry:
+        return UNSEEN
+    shells = {seat.occupant.shell: seat.id for seat in seats if seat.occupant}
+    above = next((shells[each] for each in evidence.ancestry if each in shells), None)
+    return f"it runs under the shell of {above}, whose pane cannot be seen now" if above else None
 
 
 def _seated(
-    standing: list[tuple[Seat, Outcome]],
-    placed: Placed,
-    shell: ProcessId | None,
-    doubt: str | None,
+    standing: list[Seat], placed: Placed, shell: ProcessId | None, doubt: str | None
 ) -> Caller:
-    (seat, outcome), seen = standing[0], placed.sighting
-    known = seat.occupant and refreshed(seat.occupant, seen, shell)
+    seat, seen = standing[0], placed.sighting
     return Caller(
         seat=seat.id,
         role=seat.role,
@@ -154,11 +155,16 @@ def _seated(
         pane=seen.pane,
         terminal_id=seen.terminal_id,
         doubt=doubt,
-        also=tuple(other.id for other, _ in standing[1:]),
-        outcome=outcome,
-        binding=seat.binding,
-        adopts=known if known != seat.occupant or seen.pane != seat.pane else None,
+        also=tuple(other.id for other in standing[1:]),
+        adopts=tuple(new for each in standing if (new := _adopted(each, seen, shell))),
     )
+
+
+def _adopted(seat: Seat, seen: Sighting, shell: ProcessId | None) -> Adoption | None:
+    known = seat.occupant and refreshed(seat.occupant, seen, shell)
+    if known is None or (known == seat.occupant and seen.pane == seat.pane):
+        return None
+    return Adoption(seat=seat.id, binding=seat.binding, pane=seen.pane, occupant=known)
 
 
 def _might_be(seat: Seat, seen: Sighting) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from coordinatord.ids import COORDINATOR, OPERATOR, PaneId, SeatId, TaskId
-from coordinatord.terminals.port import AgentSession, Occupant, Status
+from coordinatord.terminals.port import AgentSession, Occupant, Sighting, Status
 
 Role = Literal["coordinator", "worker", "reviewer", "developer", "operator"]
 
@@ -49,6 +49,23 @@ class Seat(msgspec.Struct, frozen=True, kw_only=True):
         return self.pane is None and self.occupant is None
 
 
+class Present(NamedTuple):
+    """Who is in a pane, as seen just now."""
+
+    seen: Sighting
+    occupant: Occupant
+
+
+class Adoption(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judgement has shown and a seat's record does not say yet."""
+
+    seat: SeatId
+    binding: int
+    """The seat's, when the caller was proven."""
+    pane: PaneId
+    occupant: Occupant
+
+
 class Caller(msgspec.Struct, frozen=True, kw_only=True):
     """Who asks, as far as it is known. ``seat`` is what a record names as its author."""
 
@@ -63,12 +80,8 @@ class Caller(msgspec.Struct, frozen=True, kw_only=True):
     also: tuple[SeatId, ...] = ()
     """Other seats of the same occupant: it reviews, works on an archived task, or was addressed before it
     got a role."""
-    outcome: Outcome = "same"
-    binding: int = 0
-    """The seat's binding when the caller was proven."""
-    adopts: Occupant | None = None
-    """What the judgement has shown and the seat's record does not say yet: recorded with the next change
-    that this caller makes."""
+    adopts: tuple[Adoption, ...] = ()
+    """Recorded with the next change that this caller makes."""
 
     @property
     def proven(self) -> bool:

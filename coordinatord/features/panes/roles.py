@@ -78,6 +78,9 @@ def grant(
             )
         return _as_worker(place, _worker_of_task(place, known, task), role)
     worker = _worker_here(place, known.values())
+    proven = _proven_here(place, known, worker, role)
+    if proven is not None:
+        return proven
     if worker is not None:
         return _as_worker(place, worker, role)
     if role == "worker":
@@ -86,12 +89,7 @@ def grant(
             f"No task has its worker in {place.pane}.",
             "The coordinator seats a worker: coordctl bind TASK --worker-pane PANE",
         )
-    reviewer = _reviewer_here(place, known.values())
-    if reviewer is not None:
-        return _as_reviewer(place, reviewer, role)
     coordinator = known.get(COORDINATOR)
-    if coordinator is not None and _sits_here(coordinator, place):
-        return _as_coordinator(place, coordinator, role, reclaim, owner)
     if role == "developer":
         return _developer(place)
     if coordinator is None:
@@ -99,6 +97,21 @@ def grant(
     if role is None:
         return _developer(place)
     return _reclaimed(coordinator, reclaim, owner)
+
+
+def _proven_here(
+    place: Place, known: dict[SeatId, Seat], worker: Seat | None, role: Asked | None
+) -> Grant | None:
+    """A seat whose occupant is proven comes before one that was here at another time."""
+    if worker is not None and _stands(place, worker):
+        return _as_worker(place, worker, role)
+    if role == "worker":
+        return None
+    coordinator = known.get(COORDINATOR)
+    if coordinator is not None and _stands(place, coordinator):
+        return _as_coordinator(place, coordinator, role)
+    reviewer = _reviewer_here(place, known.values())
+    return None if reviewer is None else _as_reviewer(place, reviewer, role)
 
 
 def _worker_of_task(place: Place, known: dict[SeatId, Seat], task: str) -> Seat:
@@ -128,11 +141,7 @@ def _as_worker(place: Place, seat: Seat, role: Asked | None) -> Grant:
 
 def _reviewer_here(place: Place, seats: Iterable[Seat]) -> Seat | None:
     """The reviewer's seat of this pane, if its occupant is proven; else the pane is like any other."""
-    here = [
-        seat
-        for seat in seats
-        if seat.role == "reviewer" and _sits_here(seat, place) and _outcome(place, seat) in STANDS
-    ]
+    here = [seat for seat in seats if seat.role == "reviewer" and _stands(place, seat)]
     return max(here, key=lambda seat: seat.seq, default=None)
 
 
@@ -147,21 +156,15 @@ def _as_reviewer(place: Place, seat: Seat, role: Asked | None) -> Grant:
     return Grant(seat=seat.id, role="reviewer", taken=False, outcome=outcome, task=seat.task)
 
 
-def _as_coordinator(
-    place: Place, seat: Seat, role: Asked | None, reclaim: bool, owner: Owner | None
-) -> Grant:
+def _as_coordinator(place: Place, seat: Seat, role: Asked | None) -> Grant:
+    if role == "developer":
+        raise Refused(
+            "not-allowed",
+            "This pane coordinates; the seat is not given up implicitly.",
+            "Another pane can take it once this agent is gone: coordctl init --reclaim",
+        )
     outcome = _outcome(place, seat)
-    if outcome in STANDS:
-        if role == "developer":
-            raise Refused(
-                "not-allowed",
-                "This pane coordinates; the seat is not given up implicitly.",
-                "Another pane can take it once this agent is gone: coordctl init --reclaim",
-            )
-        return Grant(seat=COORDINATOR, role="coordinator", taken=False, outcome=outcome)
-    if role == "coordinator":
-        return _reclaimed(seat, reclaim, owner)
-    return _developer(place)
+    return Grant(seat=COORDINATOR, role="coordinator", taken=False, outcome=outcome)
 
 
 def _reclaimed(seat: Seat, reclaim: bool, owner: Owner | None) -> Grant:
@@ -187,6 +190,10 @@ def _developer(place: Place) -> Grant:
 
 def _outcome(place: Place, seat: Seat) -> Outcome:
     return judge(seat.occupant, place.seen, place.shell)
+
+
+def _stands(place: Place, seat: Seat) -> bool:
+    return _sits_here(seat, place) and _outcome(place, seat) in STANDS
 
 
 def _sits_here(seat: Seat, place: Place) -> bool:

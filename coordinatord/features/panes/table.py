@@ -6,8 +6,11 @@ from typing import Final
 
 import msgspec
 
-from coordinatord.features.panes.records import Caller, Role, Seat
-from coordinatord.ids import PaneId, SeatId, TaskId
+from coordinatord.errors import Refused
+from coordinatord.features.panes.judgement import STANDS
+from coordinatord.features.panes.proof import judged_in
+from coordinatord.features.panes.records import Caller, Present, Role, Seat
+from coordinatord.ids import PaneId, SeatId, TaskId, peer_of
 from coordinatord.store.database import Transaction, View
 from coordinatord.store.records import RecordTable
 from coordinatord.terminals.port import Occupant
@@ -30,6 +33,31 @@ def all_seats(view: View) -> list[Seat]:
 def seat_or_none(view: View, seat: SeatId) -> Seat | None:
     """One seat, if it was ever taken or addressed."""
     return SEATS.get(view, seat)
+
+
+def seats_in(view: View, present: Present) -> list[Seat]:
+    """The seats whose occupant is proven to be the one who is there, the most important first."""
+    here = judged_in(present.seen, all_seats(view), present.occupant.shell)
+    return [seat for seat, outcome in here if outcome in STANDS]
+
+
+def addressed(tx: Transaction, caller: Caller, present: Present) -> Seat:
+    """The seat of the one who is there; a peer's seat is made if there is none.
+
+    Raises:
+        Refused: ``not-agent``: no agent is there, so nobody would be told.
+    """
+    here, (seen, occupant) = seats_in(tx, present), present
+    if here:
+        return here[0]
+    if seen.agent is None:
+        raise Refused(
+            "not-agent",
+            f"No agent runs in {seen.pane}: nobody is there to be told.",
+            "Start one there, or type into the shell: coordctl pane send",
+        )
+    peer = peer_of(seen.terminal_id)
+    return take(tx, caller, peer, "developer", pane=seen.pane, occupant=occupant)
 
 
 def take(
@@ -64,6 +92,14 @@ def refresh(tx: Transaction, seat: Seat, pane: PaneId, occupant: Occupant) -> Se
     if seat.pane == pane and seat.occupant == occupant:
         return seat
     tx.journal("seat", seat.id, task=seat.task, seat=seat.id, actor="coordinatord")
+    if seat.occupant is not None:
+        # a launch token stays the occupant's when a host hands the pane over under a new terminal
+        tx.run(
+            "UPDATE launches SET terminal = ?, pane = ? WHERE terminal = ?",
+            occupant.terminal_id,
+            pane,
+            seat.occupant.terminal_id,
+        )
     record = msgspec.structs.replace(seat, pane=pane, occupant=occupant)
     SEATS.put(tx, record)
     return record
@@ -71,11 +107,10 @@ def refresh(tx: Transaction, seat: Seat, pane: PaneId, occupant: Occupant) -> Se
 
 def adopt(tx: Transaction, caller: Caller) -> None:
     """Record what proving this caller has shown (a hand-off, a restored or a new conversation)."""
-    known = SEATS.get(tx, caller.seat) if caller.adopts is not None else None
-    if known is None or caller.adopts is None or caller.pane is None or not caller.proven:
-        return
-    if known.binding == caller.binding:
-        refresh(tx, known, caller.pane, caller.adopts)
+    for new in caller.adopts if caller.proven else ():
+        known = SEATS.get(tx, new.seat)
+        if known is not None and known.binding == new.binding:
+            refresh(tx, known, new.pane, new.occupant)
 
 
 def vacate(tx: Transaction, caller: Caller | None, seat: SeatId) -> None:

@@ -11,7 +11,7 @@ from coordinatord import ids
 from coordinatord.errors import Refused
 from coordinatord.features.panes import authority
 from coordinatord.features.panes.methods import occupant_in
-from coordinatord.features.panes.records import Caller
+from coordinatord.features.panes.records import Caller, Present
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.reports import table
 from coordinatord.features.reports.candidate import accept_candidate
@@ -27,11 +27,10 @@ from coordinatord.features.reports.requests import (
 from coordinatord.features.tasks.records import Task
 from coordinatord.features.tasks.run_bind import seat_reviewer
 from coordinatord.features.tasks.table import active_task, task_named
-from coordinatord.ids import NoteId, PaneId, ReportId, ReviewId, TaskId, VerificationId
+from coordinatord.ids import NoteId, ReportId, ReviewId, TaskId, VerificationId
 from coordinatord.prose import accept
 from coordinatord.redaction import credentials
 from coordinatord.store.database import Transaction, View
-from coordinatord.terminals.port import Occupant
 from coordinatord.wire.requests import Listing
 
 Revision: TypeAlias = Callable[[View, TaskId], int]
@@ -83,26 +82,21 @@ class ReportMethods:
             ),
         )
 
-    async def look(self, caller: Caller, request: FileReview) -> tuple[PaneId, Occupant] | None:
+    async def look(self, caller: Caller, request: FileReview) -> Present | None:
         """Who is in the reviewer's pane, if filing the review binds it."""
         if caller.role != "developer" or caller.pane is None or request.tool is not None:
             return None
-        seen, occupant = await occupant_in(self._lookout, caller.pane)
-        return seen.pane, occupant
+        return await occupant_in(self._lookout, caller.pane)
 
     def review(
-        self,
-        tx: Transaction,
-        caller: Caller,
-        request: FileReview,
-        found: tuple[PaneId, Occupant] | None,
+        self, tx: Transaction, caller: Caller, request: FileReview, found: Present | None
     ) -> Review:
         """Record findings; the caller's pane becomes the task's reviewer, unless a tool made them."""
         task = active_task(tx, request.task)
         authority.not_own_work(caller, task.id, "review its own work")
         self._accept(request.candidate)
         accept(request.text, "the review")
-        by = seat_reviewer(tx, caller, task, *found).id if found else caller.seat
+        by = seat_reviewer(tx, caller, task, found).id if found else caller.seat
         made = ReviewId(tx.mint("review"))
         return table.add_review(
             tx,

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from coordinatord.errors import Refused
 from coordinatord.features.panes.methods import occupant_in
-from coordinatord.features.panes.records import Caller
+from coordinatord.features.panes.records import Caller, Present
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.tasks import table
 from coordinatord.features.tasks.records import LaunchSpecification, Task
 from coordinatord.features.tasks.requests import ListTasks, NewTask
 from coordinatord.features.tasks.run_bind import seat_worker
-from coordinatord.ids import PaneId
 from coordinatord.prose import accept
 from coordinatord.store.database import Transaction, View
-from coordinatord.terminals.port import Occupant
 from coordinatord.wire.requests import Listing
 
 TITLE_BYTES = 400
@@ -26,17 +24,14 @@ class TaskMethods:
     def __init__(self, lookout: Lookout) -> None:
         self._lookout = lookout
 
-    async def look(self, caller: Caller, request: NewTask) -> tuple[PaneId, Occupant] | None:
+    async def look(self, caller: Caller, request: NewTask) -> Present | None:
         """Who is in the worker's pane, if one is named."""
         if request.worker_pane is None:
             return None
-        seen, occupant = await occupant_in(self._lookout, request.worker_pane)
-        return seen.pane, occupant
+        return await occupant_in(self._lookout, request.worker_pane)
 
 
-def new(
-    tx: Transaction, caller: Caller, request: NewTask, found: tuple[PaneId, Occupant] | None
-) -> Task:
+def new(tx: Transaction, caller: Caller, request: NewTask, found: Present | None) -> Task:
     """Record the task, and its worker's seat."""
     accept(request.title, "the title", TITLE_BYTES)
     if not request.title.isprintable():
@@ -47,7 +42,7 @@ def new(
         accept(request.brief, "the brief")
     task = table.add(tx, caller, request.title, request.brief, _launch(request))
     if found is not None:
-        seat_worker(tx, caller, task, *found)
+        seat_worker(tx, caller, task, found)
     return task
 
 

@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from coordinatord.errors import Refused
 from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.methods import occupant_in
-from coordinatord.features.panes.proof import seat_of
-from coordinatord.features.panes.records import Caller, Seat
+from coordinatord.features.panes.records import Caller, Present, Seat
 from coordinatord.features.panes.requests import BindSeat
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.tasks import table
 from coordinatord.features.tasks.records import Archived, Task
-from coordinatord.ids import COORDINATOR, PaneId, SeatId, peer_of, reviewer_of, worker_of
+from coordinatord.ids import COORDINATOR, reviewer_of, worker_of
 from coordinatord.store.database import Transaction
-from coordinatord.terminals.port import Occupant, Sighting
-
-
-class Bound(msgspec.Struct, frozen=True):
-    """The pane that is named, as seen just now."""
-
-    seen: Sighting
-    occupant: Occupant
 
 
 class BindMethods:
@@ -31,30 +20,29 @@ class BindMethods:
     def __init__(self, lookout: Lookout) -> None:
         self._lookout = lookout
 
-    async def look(self, caller: Caller, request: BindSeat) -> Bound:
+    async def look(self, caller: Caller, request: BindSeat) -> Present:
         """Who is in the pane that is named."""
-        return Bound(*await occupant_in(self._lookout, _pane_of(caller, request)))
+        return await occupant_in(self._lookout, _pane_of(caller, request))
 
 
-def bind(tx: Transaction, caller: Caller, request: BindSeat, found: Bound) -> Seat:
+def bind(tx: Transaction, caller: Caller, request: BindSeat, found: Present) -> Seat:
     """Seat one of the three; an earlier binding's attempts do not count for the new one."""
     task = table.active_task(tx, request.task)
     if request.worker_pane is not None:
-        return seat_worker(tx, caller, task, found.seen.pane, found.occupant)
+        return seat_worker(tx, caller, task, found)
     if request.reviewer_pane is not None:
-        return seat_reviewer(tx, caller, task, found.seen.pane, found.occupant)
+        return seat_reviewer(tx, caller, task, found)
     return _seat_parent(tx, caller, task, found)
 
 
-def seat_worker(
-    tx: Transaction, caller: Caller, task: Task, pane: PaneId, occupant: Occupant
-) -> Seat:
+def seat_worker(tx: Transaction, caller: Caller, task: Task, found: Present) -> Seat:
     """The worker of a task is the occupant of this pane from now on.
 
     Raises:
         Refused: ``seat-taken``, the pane is the coordinator's, or works on another task.
     """
-    for seat in _seats_at(tx, occupant):
+    pane, occupant = found.seen.pane, found.occupant
+    for seat in seats.seats_in(tx, found):
         if seat.id == COORDINATOR:
             raise Refused(
                 "seat-taken",
@@ -77,15 +65,14 @@ def seat_worker(
     return seats.take(tx, caller, worker, "worker", pane=pane, occupant=occupant, task=task.id)
 
 
-def seat_reviewer(
-    tx: Transaction, caller: Caller, task: Task, pane: PaneId, occupant: Occupant
-) -> Seat:
+def seat_reviewer(tx: Transaction, caller: Caller, task: Task, found: Present) -> Seat:
     """The reviewer of a task is the occupant of this pane from now on.
 
     Raises:
         Refused: ``not-allowed``, the worker's own pane.
     """
-    if any(seat.id == worker_of(task.id) for seat in _seats_at(tx, occupant)):
+    pane, occupant = found.seen.pane, found.occupant
+    if any(seat.id == worker_of(task.id) for seat in seats.seats_in(tx, found)):
         raise Refused(
             "not-allowed",
             f"{pane} is the pane of the worker of {task.id}: nobody reviews his own work.",
@@ -95,34 +82,16 @@ def seat_reviewer(
     return seats.take(tx, caller, reviewer, "reviewer", pane=pane, occupant=occupant, task=task.id)
 
 
-def _seat_parent(tx: Transaction, caller: Caller, task: Task, found: Bound) -> Seat:
-    if any(seat.id == worker_of(task.id) for seat in _seats_at(tx, found.occupant)):
+def _seat_parent(tx: Transaction, caller: Caller, task: Task, found: Present) -> Seat:
+    if any(seat.id == worker_of(task.id) for seat in seats.seats_in(tx, found)):
         raise Refused(
             "not-allowed",
             f"{found.seen.pane} is the pane of the worker of {task.id}: it cannot report to itself.",
             "Name another pane as the parent's.",
         )
-    known = seat_of(found.seen, seats.all_seats(tx), found.occupant.shell)
-    if known is None and found.seen.agent is None:
-        raise Refused(
-            "not-agent",
-            f"No agent runs in {found.seen.pane}: nobody is there to be told.",
-            "Start one there first.",
-        )
-    parent = known or peer_of(found.seen.terminal_id)
-    seat = seats.seat_or_none(tx, parent) or seats.take(
-        tx, caller, parent, "developer", pane=found.seen.pane, occupant=found.occupant
-    )
-    table.set_parent(tx, caller, task, SeatId(seat.id))
+    seat = seats.addressed(tx, caller, found)
+    table.set_parent(tx, caller, task, seat.id)
     return seat
-
-
-def _seats_at(tx: Transaction, occupant: Occupant) -> list[Seat]:
-    return [
-        seat
-        for seat in seats.all_seats(tx)
-        if seat.occupant is not None and seat.occupant.terminal_id == occupant.terminal_id
-    ]
 
 
 def _works(tx: Transaction, seat: Seat) -> bool:

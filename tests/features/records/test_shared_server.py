@@ -51,19 +51,20 @@ def test_others_are_not(argv: tuple[str, ...]) -> None:
 )
 def test_token_ancestry_and_environment_prove_nothing_below_it(evidence: dict[str, object]) -> None:
     """agents.md §4.3: the server was started in one pane and works for another."""
+    below = Evidence(shared_server=True, **evidence)  # type: ignore[arg-type]
     placed = place(
-        Evidence(shared_server=True, **evidence),  # type: ignore[arg-type]
+        below,
         {PANE: sighting()},
         {SHELL: PANE},
     )
     assert placed is not None
     assert placed.proof == "claim"
-    found = caller_of(placed, None, [seat()], {"term_1": SHELL}.get, shared_server=True)
+    found = caller_of(placed, [seat()], {"term_1": SHELL}.get, below)
     assert (found.proof, found.doubt, found.proven) == ("claim", SHARED_SERVER, False)
 
 
 def test_without_any_pane_it_is_not_the_operator() -> None:
-    found = caller_of(None, None, [], {}.get, shared_server=True)
+    found = caller_of(None, [], {}.get, Evidence(ancestry=(SERVER,), shared_server=True))
     assert (found.seat, found.proof) == ("pane:unknown", "claim")
 
 
