@@ -43,6 +43,15 @@ def recipient(*items: Obligation, tried: tuple[Told, ...] = (), **facts: Any) ->
     )
 
 
+def test_another_occupant_is_said_to_be_one() -> None:
+    """Coordination §2.3: where only a new shell is in the pane, too, the seat is replaced."""
+    seen = msgspec.structs.replace(sighting(), agent=None, status="unknown")
+    for one in (seen, sighting()):
+        decision = decide(recipient(FIRST, seen=one, replaced=True), NOW)
+        assert isinstance(decision, Waiting)
+        assert decision.held.reason == "replaced"
+
+
 CLASSES: dict[Stage, Class] = {
     "claimed": "in-hand",
     "typed": "typed",

@@ -179,7 +179,7 @@ def test_a_new_shell_in_the_pane_is_nobody_we_know(cast: Cast, number: signal.Si
     before = _panes(stage)
     end(stage, number)
     sent = cast.write_to_all()
-    cast.all_held(sent, "not-agent", "replaced")
+    cast.all_held(sent, "replaced")
     after = _panes(stage)
     assert {pane: each["label"] for pane, each in after.items()} == {
         pane: each["label"] for pane, each in before.items()
@@ -198,7 +198,7 @@ def test_the_seat_can_be_taken_again_after_it_was_replaced(cast: Cast) -> None:
     stage = cast.stage
     end(stage, signal.SIGKILL)
     sent = cast.write_to_all()
-    cast.all_held(sent, "not-agent", "replaced")
+    cast.all_held(sent, "replaced")
     successor = stage.enter("successor", "--mute")
     stage.act("seat.bind", task=cast.task, worker_pane=successor.pane)
     owed = sent[f"worker:{cast.task}"]

@@ -66,6 +66,8 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     told: Mapping[str, Told]
     seen: Sighting | Gone | Unseen
     bound: bool
+    replaced: bool = False
+    """Known without a closer look: the occupant is not the recorded one."""
     settled_since: float | None = None
     relook_at: float | None = None
     """Wall time before which the screen is not looked at again, after it held a text."""
@@ -123,6 +125,8 @@ def _cheap_look(recipient: Recipient) -> Held | None:
             return Held("host-unreachable")
         case Gone():
             return Held("absent")
+        case Sighting() as seen if recipient.replaced:
+            return gate.occupant_stands(seen, "replaced")
         case Sighting() as seen:
             return gate.agent_settled(seen)
 

@@ -307,6 +307,7 @@ class Pump:
             told=owing.told.get(name, {}),
             seen=seen,
             bound=seat is not None and seat.pane is not None and seat.occupant is not None,
+            replaced=seat is not None and self._sightings.replaced(seat.occupant, seen),
             settled_since=self._sightings.settled_since(seen.pane)
             if isinstance(seen, Sighting)
             else None,

@@ -9,10 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.features.panes.judgement import Gone, Unseen
+from coordinatord.features.panes.judgement import Gone, Unseen, judge
 from coordinatord.ids import PaneId, ProcessId
 from coordinatord.store.changes import Changes
-from coordinatord.terminals.port import SETTLED, HostWorkspace, Sighting, Snapshot
+from coordinatord.terminals.port import SETTLED, HostWorkspace, Occupant, Sighting, Snapshot
 
 
 class Sightings:
@@ -81,6 +81,11 @@ class Sightings:
     def shell(self, terminal_id: str) -> ProcessId | None:
         """The terminal's shell, if it was probed."""
         return self._shells.get(terminal_id)
+
+    def replaced(self, recorded: Occupant | None, seen: Sighting | Gone | Unseen) -> bool:
+        """Is somebody else in the pane, as far as it is known without asking the host?"""
+        shell = self._shells.get(seen.terminal_id) if isinstance(seen, Sighting) else None
+        return judge(recorded, seen, shell) == "replaced"
 
     def shells(self) -> dict[ProcessId, PaneId]:
         """Every known shell and the pane it is in."""
