@@ -106,7 +106,14 @@ async def measure(folder: Path, database: Database, host: str) -> list[dict[str,
     parts = Parts(ground(folder, database, host))
     found: list[dict[str, Any]] = []
     async with anyio.create_task_group() as group:
-        for part in (parts.watches, parts.intake, parts.pump, parts.settler, parts.attendant):
+        for part in (
+            parts.watches,
+            parts.intake,
+            parts.pump,
+            parts.settler,
+            parts.attendant,
+            parts.ager,
+        ):
             await group.start(part.run)
         while not parts.sightings.connected:  # noqa: ASYNC110
             await anyio.sleep(0.05)

@@ -6,16 +6,32 @@ import random
 import time
 from pathlib import Path
 
+import msgspec
+
+from coordinatord.features.delivery import table as delivery
+from coordinatord.features.obligations import derivation
+from coordinatord.features.obligations.records import Obligation
+from coordinatord.features.obligations.table import Communication, Sources
 from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
 from coordinatord.features.questions import table as questions
 from coordinatord.features.reports import table as reports
 from coordinatord.features.reports.records import Report, Verification
 from coordinatord.features.tasks import table as tasks
-from coordinatord.ids import COORDINATOR, PaneId, ReportId, TaskId, VerificationId, worker_of
+from coordinatord.ids import (
+    COORDINATOR,
+    AttemptId,
+    PaneId,
+    ReportId,
+    SeatId,
+    TaskId,
+    VerificationId,
+    worker_of,
+)
 from coordinatord.store.database import Database, Transaction
 from coordinatord.terminals.port import Occupant
 
+SOURCES = Sources([Communication()])
 TEXT = "Which of the two migrations should run first? " * 8
 AT_ONCE = 500
 
@@ -38,6 +54,7 @@ def _over(tx: Transaction, count: int) -> None:
             questions.resolve(tx, worker, asked.id)
         _report(tx, task.id, worker)
         _verify(tx, task.id)
+        _tell(tx, task.id)
         seats.vacate(tx, BOSS, worker_of(task.id))
         tasks.archive(tx, BOSS, task)
 
@@ -56,6 +73,32 @@ def _report(tx: Transaction, task: TaskId, worker: Caller) -> None:
         Report(
             id=made, seq=seq, at=tx.now, task=task, by=worker.seat, outcome="completed", text=TEXT
         ),
+    )
+
+
+def _tell(tx: Transaction, task: TaskId) -> None:
+    """Everything on the task was told, in one attempt to its worker and one to the coordinator."""
+    worker = seats.seat_or_none(tx, worker_of(task))
+    assert worker is not None
+    boss = msgspec.structs.replace(worker, id=COORDINATOR)
+    asked = questions.of_task(tx, task).items
+    filed = reports.of_task(tx, task)[0].items
+    to_boss = [derivation.from_report(each) for each in filed]
+    to_boss += [_owed(each.id, "question", COORDINATOR, task) for each in asked]
+    to_worker = [_owed(each.id, "answer", worker.id, task) for each in asked]
+    for seat, named in ((boss, to_boss), (worker, to_worker)):
+        name = AttemptId(tx.mint("attempt"))
+        words = "the host took the text"
+        delivery.claim(
+            tx, SOURCES, seat, named, name, transport="prompt", stage="claimed", evidence=words
+        )
+        for stage in ("typed", "turn-started", "closed"):
+            delivery.reach(tx, SOURCES, name, stage, words)
+
+
+def _owed(record: str, kind: str, to: SeatId, task: TaskId) -> Obligation:
+    return Obligation(
+        id=f"{kind}:{record}", kind=kind, record=record, to=to, seq=1, since=0.0, task=task
     )
 
 

@@ -85,6 +85,8 @@ class House:
         self.parts = parts
         self.clock = clock
         self.database = parts.ground.database
+        self.setbacks: list[tuple[str, str, str]] = []
+        """Failures that nobody expected: none but what a test provokes, and takes out of here."""
         self._routes = {route.request: route for route in parts.routes()}
 
     def link(self, pane: PaneId | None = None) -> FakeLink:
@@ -173,6 +175,10 @@ async def living(
             stop=lambda panes: None,
             tools=Place(runs=str(folder / "runs"), launcher=f"{folder}/w.run", python="python"),
         )
+        setbacks: list[tuple[str, str, str]] = []
+        ground = msgspec.structs.replace(
+            ground, tell_setback=lambda name, kind, trace: setbacks.append((name, kind, trace))
+        )
         parts = Parts(ground)
         async with anyio.create_task_group() as group:
             if run:
@@ -183,5 +189,8 @@ async def living(
                 await group.start(parts.attendant.run)
                 await group.start(parts.ager.run)
                 await group.start(parts.tool_runs.run)
-            yield House(host, parts, clock)
+            house = House(host, parts, clock)
+            house.setbacks = setbacks
+            yield house
             group.cancel_scope.cancel()
+        assert setbacks == []

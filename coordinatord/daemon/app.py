@@ -200,6 +200,7 @@ class Daemon:
             premises=Premises(folder=Path(workspace.file("lock")).parent, socket=self.held.path),
             in_repository=os.path.exists(os.path.join(workspace.root, ".git")),
             stop=self._ask_to_stop,
+            tell_setback=self._tell_setback,
             tools=self._tools(),
         )
 
@@ -306,6 +307,9 @@ class Daemon:
                 await hosts.start_again(
                     workspace, parts.ground.host_socket, self._handed_on, self._clock, self._log
                 )
+
+    def _tell_setback(self, name: str, kind: str, trace: str) -> None:
+        self._log.error("one-failed", part=name, kind=kind, trace=trace)
 
     async def _tell_counts(self) -> None:
         """Folded lines of the log are written out in time, also where no further line comes."""

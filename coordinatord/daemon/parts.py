@@ -32,6 +32,7 @@ from coordinatord.features.delivery.run import Pump
 from coordinatord.features.delivery.run_ageing import Ager
 from coordinatord.features.delivery.run_attempt import Deliverer, Letters
 from coordinatord.features.delivery.run_evidence import Environment, Witness
+from coordinatord.features.delivery.run_setbacks import Setbacks, Tell
 from coordinatord.features.delivery.run_settle import Settler
 from coordinatord.features.delivery.run_shadow import Shadower
 from coordinatord.features.delivery.run_wake import WakeMethods
@@ -106,6 +107,8 @@ class Ground(msgspec.Struct, frozen=True, kw_only=True):
     stop: Callable[[bool], None]
     """Ask the daemon to end; True: with the panes."""
     tools: Place = Place()
+    tell_setback: Tell = lambda name, kind, trace: None
+    """Log what failed for one of many."""
 
 
 class Parts:
@@ -117,7 +120,7 @@ class Parts:
         self.pulse = Pulse()
         self.failing: dict[str, str] = {}
         self.sightings = Sightings(clock)
-        self.lookout = Lookout(ground.terminal, self.sightings)
+        self.lookout = Lookout(ground.terminal, self.sightings, clock)
         self.host_facts: HostFacts | None = None
         self.typist = Typist(
             ground.terminal, self.lookout, ground.kinds, clock, self._host_may_be_typed_to
@@ -148,6 +151,7 @@ class Parts:
             clock,
             self.deliverer.has_in_hand,
             ground.settings.backstop_s,
+            self._setbacks("settling"),
         )
         backstop_s = ground.settings.backstop_s
         self.pump = Pump(
@@ -159,8 +163,16 @@ class Parts:
             backstop_s,
             self.switch,
             self.pulse,
+            self._setbacks("delivery to"),
         )
-        self.attendant = Attendant(database, self.lookout, self.sources, self.switch, clock)
+        self.attendant = Attendant(
+            database,
+            self.lookout,
+            self.sources,
+            self.switch,
+            clock,
+            self._setbacks("attention to"),
+        )
         self.intake = Intake(
             database,
             ground.terminal,
@@ -287,6 +299,9 @@ class Parts:
             last_snapshot=self.sightings.last_snapshot,
             trouble=self.sightings.trouble or health.trouble or _unknown_protocol(facts),
         )
+
+    def _setbacks(self, what: str) -> Setbacks:
+        return Setbacks(what, self.ground.clock, self.failing, self.ground.tell_setback)
 
     def _host_may_be_typed_to(self) -> bool:
         return self.host_facts is None or self.host_facts.may_type

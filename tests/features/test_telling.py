@@ -394,14 +394,8 @@ async def test_a_turn_that_had_to_be_waited_for_is_looked_at_again(tmp_path: Pat
 
             group.start_soon(type_by_hand)
             await house.until(lambda: any(each.method == "send" for each in house.host.calls))
-            before = len(house.host.calls)
             question = await ask(house, task, worker)
-            await house.until(
-                lambda: any(
-                    each.method == "look" and each.pane == boss
-                    for each in house.host.calls[before:]
-                )
-            )
+            await house.until(lambda: house.parts.pump._under_way)
             house.host.mute = True
             house.host.set_status(boss, "working")
             house.host.at(boss).shown = "› Ask Codex to do anything\n\n  fake default · /work\n"

@@ -17,8 +17,8 @@ from tests.house import House, living
 
 
 async def woken(house: House) -> tuple[PaneId, PaneId, str, str]:
-    """A coordinator that was woken for one message and stands idle."""
-    boss, worker = house.host.add_agent(), house.host.add_agent()
+    """A coordinator that was woken for one message and stands idle; its worker works, so no alert comes."""
+    boss, worker = house.host.add_agent(), house.host.add_agent(status="working")
     await house.until(lambda: worker in house.parts.sightings.panes)
     await house.call(InitSeat(), boss)
     task = await house.call(NewTask(title="one", worker_pane=worker), boss)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
+import anyio.lowlevel
 
 from coordinatord.store import journal
-from coordinatord.store.changes import Changes
+from coordinatord.store.changes import Changes, wait_for_news
 from coordinatord.store.database import Database, Transaction
 
 
@@ -43,6 +46,42 @@ async def test_a_waiter_who_is_ahead_waits_on() -> None:
     with anyio.move_on_after(0.01) as scope:
         await changes.wait_past(1)
     assert scope.cancelled_caught
+
+
+async def test_news_of_either_ends_a_wait_for_both() -> None:
+    """And nobody is left listening afterwards."""
+    store, panes = Changes(), Changes()
+    for source in (store, panes):
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(wait_for_news, store.from_now(), panes.from_now()))
+                await anyio.wait_all_tasks_blocked()
+                source.wake()
+    assert (store._waiting, panes._waiting) == (set(), set())
+
+
+async def test_a_pause_ends_a_wait_without_news() -> None:
+    """What is known to come is waited for in the same place."""
+    changes = Changes()
+    with anyio.fail_after(5):
+        await wait_for_news(changes.from_now(), pause=anyio.lowlevel.checkpoint)
+    assert changes._waiting == set()
+
+
+async def test_news_that_is_there_already_begins_no_pause() -> None:
+    changes = Changes()
+    since = changes.from_now()
+    changes.wake()
+    with anyio.fail_after(5):
+        await wait_for_news(since, pause=anyio.sleep_forever)
+
+
+async def test_a_wait_that_is_broken_off_leaves_nothing() -> None:
+    """A caller that goes away while it waits costs nothing from then on."""
+    changes = Changes()
+    with anyio.move_on_after(0.01):
+        await wait_for_news(changes.from_now(), pause=anyio.sleep_forever)
+    assert changes._waiting == set()
 
 
 async def test_followers_miss_nothing(database: Database) -> None:

@@ -89,7 +89,7 @@ class DeliveryMethods:
             for item in self._sources.owed_to(tx, tx.now, seat.id).items
             if not item.alone  # its text is typed: a list does not show it
         ]
-        told = table.told_to(tx, seat.id, seat.binding)
+        told = table.told_to(tx, seat, owed)
         if owed:
             table.claim(
                 tx,

@@ -7,7 +7,8 @@ event is needed. A recipient whose host call hangs delays only itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from functools import partial
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.abc
@@ -15,24 +16,24 @@ import msgspec
 
 from coordinatord.clock import Clock, Pulse
 from coordinatord.errors import Refused
-from coordinatord.features.delivery import pacing, run_wake, table
+from coordinatord.features.delivery import pacing, table
 from coordinatord.features.delivery.pacing import Due, Recipient, Waiting
-from coordinatord.features.delivery.records import HoldRecord, Pass, Told
+from coordinatord.features.delivery.records import HoldRecord, Pass
 from coordinatord.features.delivery.run_attempt import Deliverer, Kept
+from coordinatord.features.delivery.run_debts import Debts, Owing
 from coordinatord.features.delivery.run_holds import Holds, Reason, suppress_passing
+from coordinatord.features.delivery.run_setbacks import Setback, Setbacks
 from coordinatord.features.delivery.switch import Switch
-from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.judgement import Gone, Unseen
 from coordinatord.features.panes.proof import find_pane
 from coordinatord.features.panes.records import Seat
 from coordinatord.features.panes.sightings import Sightings
-from coordinatord.features.panes.table import all_seats
 from coordinatord.features.typing.records import Held
 from coordinatord.ids import AttemptId, SeatId
 from coordinatord.store import journal
-from coordinatord.store.changes import Changes
-from coordinatord.store.database import PASSING, Database, View
+from coordinatord.store.changes import wait_for_news
+from coordinatord.store.database import PASSING, Database
 from coordinatord.terminals.port import Sighting
 
 LINES_AT_ONCE: Final = 500
@@ -43,7 +44,10 @@ PASS_WITHIN_S: Final = 20.0
 """How long an explicit pass waits for what it began (coordination.md §3.1)."""
 
 GIVE_WAY_S: Final = 0.02
-"""Seconds that a pass waits after a delivery was begun, where only the store has changed."""
+"""Seconds that the reading of the store waits after a delivery was begun."""
+
+GIVE_WAY_AT_MOST_S: Final = 0.2
+"""And how long it waits at most, while one delivery after the other is begun."""
 
 STORE_PAUSE_S: Final = 1.0
 """Pause while the store is held by somebody or the disk is full."""
@@ -52,22 +56,7 @@ STOP_WITHIN_S: Final = 5.0
 """How long a stop waits for the attempts in hand to reach an outcome (case G-11)."""
 
 
-class Owing(msgspec.Struct, frozen=True, kw_only=True):
-    """What one read of the store gives the pump."""
-
-    seats: dict[SeatId, Seat]
-    groups: dict[SeatId, tuple[Obligation, ...]]
-    told: dict[SeatId, dict[str, Told]]
-    holds: dict[SeatId, HoldRecord]
-    behind: dict[SeatId, frozenset[str]]
-
-
-class LastRead(msgspec.Struct, frozen=True):
-    """What was read last, when the store's changes stood at ``count``; ``at`` in awake seconds."""
-
-    count: int
-    at: float
-    owing: Owing
+Seen: TypeAlias = Sighting | Gone | Unseen
 
 
 class Look(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +81,7 @@ class Pump:
         backstop_s: float,
         switch: Switch,
         pulse: Pulse,
+        setbacks: Setbacks,
     ) -> None:
         self._database = database
         self._switch = switch
@@ -103,9 +93,12 @@ class Pump:
         self._clock = clock
         self._backstop_s = backstop_s
         self._holds = Holds(database)
+        self._debts = Debts(database, sources, clock, backstop_s)
+        self._setbacks = setbacks
         self._looks: dict[SeatId, Look] = {}
-        self._last_read: LastRead | None = None
+        self._shown: dict[SeatId, Seen] = {}
         self._begun_at = -GIVE_WAY_S
+        self._gives_way_since: float | None = None
         self._under_way: dict[SeatId, anyio.Event] = {}
         self._group: anyio.abc.TaskGroup | None = None
         self._stopping = False
@@ -121,16 +114,11 @@ class Pump:
             task_status.started()
             self._read_to = await self._database.read(journal.last_seq)
             while not self._stopping:
-                stored, seen = self._database.changes.count, self._sightings.changes.count
-                await self._wait(stored, seen, await self._pass_if_possible())
-                if self._sightings.changes.count == seen:
-                    await self._give_way()
-
-    async def _give_way(self) -> None:
-        """What has just been begun reaches its pane first: its own claim is what woke us."""
-        left = self._begun_at + GIVE_WAY_S - self._clock.awake()
-        if left > 0:
-            await self._clock.sleep(left)
+                self._pulse.beat("pump")
+                since = self._database.changes.from_now(), self._sightings.changes.from_now()
+                pause = await self._pass_if_possible()
+                sleep = partial(self._pulse.sleep, self._clock, pause, "pump")
+                await wait_for_news(*since, pause=sleep)
 
     async def _pass_if_possible(self) -> float:
         """One pass; seconds until the next. A store that takes nothing now only delays it."""
@@ -177,7 +165,8 @@ class Pump:
         self, only: frozenset[SeatId] | None, forced: bool, kept: dict[SeatId, Kept]
     ) -> dict[SeatId, anyio.Event]:
         """Begin what is due; ``kept`` gets what came of it, and the holds at once."""
-        owing = await self._database.read(self._read)
+        self._debts.forget()  # whoever asks wants to know how it is now
+        owing = await self._debts.known()
         begun: dict[SeatId, anyio.Event] = {}
         for seat in owing.groups:
             if only is not None and seat not in only:
@@ -234,7 +223,12 @@ class Pump:
 
     async def _pass(self) -> float:
         """Begin what is due; seconds until something that is known now has to be decided again."""
-        owing = await self._known()
+        self._begin_changed()
+        if (left := self._giving_way()) > 0:
+            return left
+        self._gives_way_since = None
+        owing = await self._debts.known()
+        self._setbacks.keep(frozenset(owing.groups))
         now, waiting = self._clock.wall(), dict[SeatId, Reason]()
         pause = self._backstop_s
         free = owing.holds.keys() - owing.groups.keys()
@@ -256,51 +250,35 @@ class Pump:
                         waiting[seat] = reason, None
                     pause = min(pause, (until or now + pause) - now)
         if await self._holds.remember(waiting, free, owing.holds):
-            self._last_read = None
+            self._debts.forget()
         return max(pause, 0.01)
 
-    async def _known(self) -> Owing:
-        """What the store says. It is read again after each change of it, after each delivery, and for the
-        backstop; not because a pane has changed."""
-        count, now = self._database.changes.count, self._clock.awake()
-        last = self._last_read
-        if last is None or last.count != count or now - last.at >= self._backstop_s:
-            last = self._last_read = LastRead(count, now, await self._database.read(self._read))
-        return last.owing
+    def _begin_changed(self) -> None:
+        """Whose pane has changed is told on the word of the last read: the claim reads again anyway."""
+        owing = self._debts.remembered()
+        if owing is None:
+            return
+        now = self._clock.wall()
+        for name in owing.groups:
+            if name in self._under_way or self._shown.get(name) is self._seen(owing, name):
+                continue
+            if isinstance(pacing.decide(self._recipient(owing, name, False), now), Due):
+                self._begin(owing.seats[name])
 
-    async def _wait(self, stored: int, seen: int, pause: float) -> None:
-        async with anyio.create_task_group() as group:
-
-            async def until(changes: Changes, count: int) -> None:
-                await changes.wait_past(count)
-                group.cancel_scope.cancel()
-
-            group.start_soon(until, self._database.changes, stored)
-            group.start_soon(until, self._sightings.changes, seen)
-            await self._pulse.sleep(self._clock, pause, "pump")
-            group.cancel_scope.cancel()
-
-    def _read(self, view: View) -> Owing:
-        owed = self._sources.owed(view, self._clock.wall())
-        seats = {seat.id: seat for seat in all_seats(view)}
-        bindings = {key: seat.binding for key, seat in seats.items()}
-        told: dict[SeatId, dict[str, Told]] = {}
-        for each in table.told_about(view, owed.items, bindings):
-            told.setdefault(each.seat, {})[each.obligation] = each
-        groups = pacing.by_seat(owed.items)
-        behind = {
-            name: run_wake.behind(view, seats[name], items, told.get(name, {}))
-            for name, items in groups.items()
-            if name in seats
-        }
-        return Owing(seats=seats, groups=groups, told=told, holds=table.holds(view), behind=behind)
+    def _giving_way(self) -> float:
+        """Seconds for which nothing else is done: what has just been begun reaches its pane first, and its
+        own claim is what wakes us."""
+        now = self._clock.awake()
+        left = self._begun_at + GIVE_WAY_S - now
+        if left > 0:
+            since = self._gives_way_since = self._gives_way_since or now
+            left = min(left, since + GIVE_WAY_AT_MOST_S - now)
+        return left
 
     def _recipient(self, owing: Owing, name: SeatId, forced: bool) -> Recipient:
         seat = owing.seats.get(name)
-        seen: Sighting | Gone | Unseen = Unseen()
-        if self._sightings.connected and seat is not None:
-            seen = find_pane(seat, self._sightings.panes)
-        look = self._valid_look(name, seen)
+        seen = self._shown[name] = self._seen(owing, name)
+        held, until = self._rest(name, seen) or (None, None)
         return Recipient(
             seat=name,
             items=owing.groups.get(name, ()),
@@ -311,21 +289,30 @@ class Pump:
             settled_since=self._sightings.settled_since(seen.pane)
             if isinstance(seen, Sighting)
             else None,
-            held=look.held if look else None,
-            relook_at=self._as_wall(look.again_at) if look else None,
+            held=held,
+            relook_at=None if until is None else self._as_wall(until),
             forced=forced,
             paused=self._deliverer.paused,
             behind=owing.behind.get(name, frozenset()),
         )
 
-    def _valid_look(self, seat: SeatId, seen: object) -> Look | None:
-        """The last closer look, unless the pane has been seen to change since."""
-        look = self._looks.get(seat)
+    def _seen(self, owing: Owing, name: SeatId) -> Seen:
+        seat = owing.seats.get(name)
+        if seat is None or not self._sightings.connected:
+            return Unseen()
+        return find_pane(seat, self._sightings.panes)
+
+    def _rest(self, name: SeatId, seen: Seen) -> tuple[Held, float] | None:
+        """Why this seat is not looked at again yet, and until when (awake seconds)."""
+        setback = self._setbacks.resting(name)
+        if setback is not None:
+            return _failed(setback), setback.until
+        look = self._looks.get(name)
         over = look is not None and look.held.reason == "shadow" and not self._switch.shadow
         if look is not None and (over or look.seen != seen):
-            del self._looks[seat]
+            del self._looks[name]  # the pane has been seen to change since
             return None
-        return look
+        return (look.held, look.again_at) if look else None
 
     def _as_wall(self, awake: float) -> float:
         return self._clock.wall() + awake - self._clock.awake()
@@ -346,19 +333,25 @@ class Pump:
         """One delivery; nobody else delivers to this seat meanwhile."""
         finished = self._under_way.setdefault(seat.id, anyio.Event())
         try:
-            kept = await self._deliverer.deliver(seat.id, forced)
-        except Refused as error:
-            if error.reason not in PASSING:
-                raise
-            kept = None  # nothing was claimed, so nothing was typed; it is as due as before
+            kept = await self._setbacks.isolate(seat.id, partial(self._try, seat, forced))
         finally:
-            self._last_read = None
+            self._debts.forget(seat.id)
             if self._under_way.get(seat.id) is finished:
                 del self._under_way[seat.id]
             finished.set()
             self._sightings.changes.wake()
+        if isinstance(kept, Setback):
+            return _failed(kept)
         self._remember_look(seat, kept)
         return kept
+
+    async def _try(self, seat: Seat, forced: bool) -> Kept:
+        try:
+            return await self._deliverer.deliver(seat, forced)
+        except Refused as error:
+            if error.reason not in PASSING:
+                raise
+            return None  # nothing was claimed, so nothing was typed; it is as due as before
 
     def _remember_look(self, seat: Seat, kept: Kept) -> None:
         if not isinstance(kept, Held):
@@ -372,6 +365,10 @@ class Pump:
             again_at=self._clock.awake() + pacing.relook_pause(looks),
             seen=find_pane(seat, self._sightings.panes) if self._sightings.connected else Unseen(),
         )
+
+
+def _failed(setback: Setback) -> Held:
+    return Held("pacing", f"telling it failed in the daemon: {setback.kind}")
 
 
 def _reasons(kept: Mapping[SeatId, Kept]) -> dict[SeatId, Reason]:

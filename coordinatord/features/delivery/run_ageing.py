@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import anyio.abc
 
@@ -14,6 +16,7 @@ from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.table import all_seats
 from coordinatord.ids import SeatId
+from coordinatord.store.changes import wait_for_news
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.terminals.port import Terminal
 
@@ -42,14 +45,18 @@ class Ager:
         task_status.started()
         stall = Stall()
         while self._after_s:
-            count = self._database.changes.count
+            since = self._database.changes.from_now()
             waiting, holds = await self._database.read(self._waiting)
             now = self._clock.awake()
             stall = ageing.watch(stall, [item.id for item in waiting], now)
             if late := ageing.late(stall, self._after_s, now):
                 stall = ageing.alerted(stall)
                 await self._alert([item for item in waiting if item.id in late], holds)
-            await self._wait(count, ageing.next_at(stall, self._after_s))
+            until = ageing.next_at(stall, self._after_s)
+            await wait_for_news(since, pause=None if until is None else partial(self._until, until))
+
+    async def _until(self, awake: float) -> None:
+        await self._clock.sleep(max(0.0, awake - self._clock.awake()))
 
     def _waiting(self, view: View) -> tuple[list[Obligation], dict[SeatId, HoldRecord]]:
         owed = self._sources.owed(view, self._clock.wall()).items
@@ -62,18 +69,6 @@ class Ager:
             await self._terminal.notify(*ageing.words(items, holds))
         except WorldFailed:
             return  # the journal has it, and the same trouble is in `status`
-
-    async def _wait(self, count: int, until: float | None) -> None:
-        async with anyio.create_task_group() as group:
-
-            async def changed() -> None:
-                await self._database.changes.wait_past(count)
-                group.cancel_scope.cancel()
-
-            group.start_soon(changed)
-            if until is not None:
-                await self._clock.sleep(max(0.0, until - self._clock.awake()))
-                group.cancel_scope.cancel()
 
 
 def told_by(view: View, owed: list[Obligation]) -> dict[str, Told]:

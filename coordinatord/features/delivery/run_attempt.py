@@ -10,7 +10,7 @@ import hashlib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -33,13 +33,17 @@ from coordinatord.features.panes.table import SEATS, refresh
 from coordinatord.features.typing.records import Clear, Held, MaybeTyped, NotTyped, Typed
 from coordinatord.features.typing.run import Typist
 from coordinatord.features.typing.table import pause_of
-from coordinatord.ids import AttemptId, PaneId, SeatId
+from coordinatord.ids import AttemptId, PaneId
 from coordinatord.kinds import AgentKind, sanitise
 from coordinatord.store.database import Database, Transaction
 from coordinatord.terminals.port import Sighting
 
 Kept: TypeAlias = AttemptId | Held | None
 """What a delivery left: an attempt, a reason why none was made, or nothing (nothing was owed any more)."""
+
+
+RECENT_S: Final = 0.1
+"""A look at the pane that began no longer ago is still the fresh one: what made it due was just that look."""
 
 
 class Written(msgspec.Struct, frozen=True):
@@ -117,12 +121,10 @@ class Deliverer:
         self._typist.paused = (await self._database.read(pause_of)).paused
         await self._shadower.learn()
 
-    async def deliver(self, name: SeatId, forced: bool) -> Kept:
-        """Tell one seat what it is owed, once, if a fresh look allows it."""
-        seat = await self._database.read(SEATS.get, name)
-        if seat is None:
-            return Held("unbound", "no pane is recorded for this seat")
-        judged = await self._lookout.judge(seat)
+    async def deliver(self, seat: Seat, forced: bool) -> Kept:
+        """Tell one seat what it is owed, once, if a fresh look allows it. Whether it is still bound as
+        this record says is read again with the claim."""
+        judged = await self._lookout.judge(seat, RECENT_S)
         if not isinstance(judged.seen, Sighting):
             looked = await self._typist.look(judged)
             return looked if isinstance(looked, Held) else Held("absent")
@@ -219,7 +221,7 @@ class Deliverer:
     ) -> Wanted:
         """What to tell; ``foretold`` is what shadow mode counts as told."""
         owed = self._sources.owed_to(tx, tx.now, seat.id)
-        told = {**table.told_to(tx, seat.id, seat.binding), **foretold}
+        told = {**table.told_to(tx, seat, owed.items), **foretold}
         recipient = Recipient(
             seat=seat.id,
             items=tuple(owed.items),

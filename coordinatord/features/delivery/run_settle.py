@@ -7,6 +7,7 @@ it look again. It types nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final
 
 import anyio
@@ -17,6 +18,7 @@ from coordinatord.errors import Refused
 from coordinatord.features.delivery import settling, table
 from coordinatord.features.delivery.records import OPEN, Attempt
 from coordinatord.features.delivery.run_evidence import Witness
+from coordinatord.features.delivery.run_setbacks import Setback, Setbacks
 from coordinatord.features.delivery.settling import Schedule
 from coordinatord.features.messages import table as messages
 from coordinatord.features.obligations.records import Owed
@@ -25,7 +27,7 @@ from coordinatord.features.panes.sightings import Sightings
 from coordinatord.features.typing.run import Typist
 from coordinatord.ids import AttemptId
 from coordinatord.kinds import AgentKind, Reading
-from coordinatord.store.changes import Changes
+from coordinatord.store.changes import wait_for_news
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.terminals.port import Sighting
 
@@ -47,6 +49,7 @@ class Settler:
         clock: Clock,
         followed: Callable[[AttemptId], bool],
         backstop_s: float,
+        setbacks: Setbacks,
     ) -> None:
         """``followed``: does a delivery have this attempt in hand?"""
         self._database = database
@@ -58,6 +61,7 @@ class Settler:
         self._clock = clock
         self._followed = followed
         self._backstop_s = backstop_s
+        self._setbacks = setbacks
         self._schedules: dict[AttemptId, Schedule] = {}
 
     async def run(
@@ -66,12 +70,12 @@ class Settler:
         """Settle for ever."""
         task_status.started()
         while True:
-            stored, seen = self._database.changes.count, self._sightings.changes.count
+            since = self._database.changes.from_now(), self._sightings.changes.from_now()
             try:
                 pause = await self._pass()
             except Refused:
                 pause = self._backstop_s  # the store is busy or full: nothing is lost by waiting
-            await self._wait(stored, seen, pause)
+            await wait_for_news(*since, pause=partial(self._clock.sleep, pause))
             await self._clock.sleep(CALM_S)
 
     async def _pass(self) -> float:
@@ -94,6 +98,7 @@ class Settler:
         for attempt in living:
             if attempt.id not in finished and settling.worth_a_look(attempt):
                 waits.append(await self._look_if_due(attempt))
+        self._setbacks.keep(frozenset(each.id for each in living))
         self._schedules = {
             each.id: self._schedules[each.id] for each in living if each.id in self._schedules
         }
@@ -114,6 +119,16 @@ class Settler:
             table.reach(tx, self._sources, attempt, "closed", words)
 
     async def _look_if_due(self, attempt: Attempt) -> float:
+        """Seconds until it is due again. One that fails concerns only itself."""
+        rests = self._setbacks.resting(attempt.id)
+        if rests is None:
+            found = await self._setbacks.isolate(attempt.id, partial(self._follow_up, attempt))
+            if not isinstance(found, Setback):
+                return found
+            rests = found
+        return rests.until - self._clock.awake()
+
+    async def _follow_up(self, attempt: Attempt) -> float:
         now = self._clock.awake()
         seen = self._pane_of(attempt)
         schedule = settling.next_look(self._schedules.get(attempt.id), _signs(seen), now)
@@ -141,18 +156,6 @@ class Settler:
         if not self._sightings.connected or attempt.pane is None:
             return None
         return self._sightings.panes.get(attempt.pane)
-
-    async def _wait(self, stored: int, seen: int, pause: float) -> None:
-        async with anyio.create_task_group() as group:
-
-            async def until(changes: Changes, count: int) -> None:
-                await changes.wait_past(count)
-                group.cancel_scope.cancel()
-
-            group.start_soon(until, self._database.changes, stored)
-            group.start_soon(until, self._sightings.changes, seen)
-            await self._clock.sleep(pause)
-            group.cancel_scope.cancel()
 
 
 def _signs(seen: Sighting | None) -> object:

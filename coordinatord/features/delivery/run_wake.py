@@ -92,7 +92,8 @@ def receipt(view: View, name: SeatId, items: Iterable[Obligation]) -> str | None
     seat = seat_or_none(view, name)
     if seat is None:
         return None
-    waiting = behind(view, seat, items, told_to(view, name, seat.binding))
+    items = tuple(items)
+    waiting = behind(view, seat, items, told_to(view, seat, items))
     episode = latest(view, name) if waiting else None
     return episodes.boundary(episode) if episode else None
 
@@ -110,7 +111,7 @@ class WakeMethods:
             raise Refused("unknown-id", "The coordinator was not woken yet.", "coordctl inbox")
         seat = seat_or_none(view, COORDINATOR)
         owed = self._sources.owed_to(view, episode.at, COORDINATOR).items
-        told = told_to(view, COORDINATOR, seat.binding) if seat else {}
+        told = told_to(view, seat, owed) if seat else {}
         waiting = behind(view, seat, owed, told) if seat else frozenset()
         return Shown(
             id=episode.id,

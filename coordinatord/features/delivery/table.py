@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 import msgspec
@@ -25,7 +25,7 @@ from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.records import Seat
 from coordinatord.ids import AttemptId, SeatId
 from coordinatord.store.database import Transaction, View
-from coordinatord.store.records import RecordTable
+from coordinatord.store.records import RecordTable, listed
 
 ATTEMPTS: Final = RecordTable(
     "attempts", Attempt, lambda attempt: {"seat": attempt.seat, "stage": attempt.stage}
@@ -36,20 +36,24 @@ _LIVING: Final = "stage IN ('claimed', 'typed', 'submitted', 'turn-started', 'se
 _TOLD: Final = "SELECT obligation, seat, binding, attempt, stage, failures, at FROM told"
 
 
-def told_to(view: View, seat: SeatId, binding: int) -> dict[str, Told]:
-    """How far telling this seat has come, by obligation; an earlier binding does not count."""
-    rows = view.rows(f"{_TOLD} WHERE seat = ? AND binding = ?", seat, binding)
-    return {row[0]: _told(row) for row in rows}
+def told_to(view: View, seat: Seat, items: Iterable[Obligation]) -> dict[str, Told]:
+    """How far telling this seat about exactly these obligations has come, by obligation."""
+    return {each.obligation: each for each in told_about(view, items, {seat.id: seat.binding})}
 
 
-def told_about(view: View, items: Iterable[Obligation], bindings: dict[SeatId, int]) -> list[Told]:
+def told_since(view: View, seat: Seat, since: float) -> bool:
+    """Was the one who sits there told something since this wall time? An earlier binding does not count."""
+    last = ATTEMPTS.select(view, "seat = ?", seat.id, order="seq DESC", limit=1).items
+    return any(each.binding == seat.binding and each.trail[-1].at >= since for each in last)
+
+
+def told_about(
+    view: View, items: Iterable[Obligation], bindings: Mapping[SeatId, int]
+) -> list[Told]:
     """How far telling has come about exactly these obligations."""
-    found: list[Told] = []
-    for item in items:
-        row = view.row(f"{_TOLD} WHERE obligation = ? AND seat = ?", item.id, item.to)
-        if row is not None and row[2] == bindings.get(item.to):
-            found.append(_told(row))
-    return found
+    to = {item.id: item.to for item in items}
+    rows = view.rows(f"{_TOLD} WHERE obligation IN (SELECT value FROM json_each(?))", listed(to))
+    return [_told(row) for row in rows if row[1] == to[row[0]] and row[2] == bindings.get(row[1])]
 
 
 def _told(row: tuple[object, ...]) -> Told:
@@ -118,10 +122,12 @@ def reach(
     record = msgspec.structs.replace(record, trail=(*record.trail, step), stranded=False)
     ATTEMPTS.put(tx, record)
     failed = 1 if stage == "not-delivered" else 0
-    tx.run(
-        "UPDATE told SET stage = ?, failures = failures + ?, at = ? WHERE attempt = ?",
-        stage, failed, tx.now, attempt,
-    )  # fmt: skip
+    for obligation in record.obligations:  # by its key: `told` grows with history
+        tx.run(
+            "UPDATE told SET stage = ?, failures = failures + ?, at = ?"
+            " WHERE obligation = ? AND seat = ? AND attempt = ?",
+            stage, failed, tx.now, obligation, record.seat, attempt,
+        )  # fmt: skip
     _let_sources_know(tx, sources, record)
     return record
 

@@ -6,6 +6,7 @@ Subscribe, then snapshot, then look again at what an event names (herdr-protocol
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import anyio
 import anyio.abc
@@ -17,6 +18,7 @@ from coordinatord.features.panes.proof import find_pane
 from coordinatord.features.panes.records import Seat
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.ids import PaneId, ProcessId
+from coordinatord.store.changes import Changes, Since, wait_for_news
 from coordinatord.store.database import Database, Transaction
 from coordinatord.terminals.port import (
     LookAround,
@@ -63,7 +65,7 @@ class Intake:
         self._down: str | None = None
         self._looked_at = -SETTLE_S
         self._seats: tuple[int, list[Seat]] | None = None
-        self._news = anyio.Event()
+        self._news = Changes()
 
     async def run(
         self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
@@ -71,31 +73,26 @@ class Intake:
         """Listen and look for ever; ready once the first snapshot was taken or failed."""
         async with anyio.create_task_group() as group:
             await group.start(self._listen)
-            await self._look()
+            heard = await self._look()
             group.start_soon(self._keep_watch)
             task_status.started()
             while True:
-                await self._wait()
-                quiet = not self._news.is_set()
+                self._pulse.beat("intake")
+                await self._wait(heard)
+                quiet = self._news.count == heard[1]
                 self._around = self._around or quiet
                 before = dict(self._lookout.sightings.panes)
-                await self._look()
+                heard = await self._look()
                 if quiet:
                     self._count_missed(before)
 
-    async def _wait(self) -> None:
+    async def _wait(self, heard: Since) -> None:
         """Until there is news, gathered for a moment, or the backstop is due."""
-        async with anyio.create_task_group() as group:
-
-            async def hear() -> None:
-                await self._news.wait()
-                await self._clock.sleep(self._looked_at + SETTLE_S - self._clock.awake())
-                group.cancel_scope.cancel()
-
-            group.start_soon(hear)
-            pause = self._backstop(len(self._lookout.sightings.panes))
-            await self._pulse.sleep(self._clock, pause, "intake")
-            group.cancel_scope.cancel()
+        pause = self._backstop(len(self._lookout.sightings.panes))
+        await wait_for_news(heard, pause=partial(self._pulse.sleep, self._clock, pause, "intake"))
+        gather = self._looked_at + SETTLE_S - self._clock.awake()
+        if gather > 0 and self._news.count > heard[1]:
+            await self._clock.sleep(gather)
 
     async def _listen(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:
         await self._terminal.run(self._hear, task_status=task_status)
@@ -110,11 +107,12 @@ class Intake:
                 # everything is held until the stream is up again and a snapshot was taken
                 self._lookout.sightings.lose(why)
                 self._down = why
-        self._news.set()
+        self._news.wake()
 
-    async def _look(self) -> None:
-        panes, around = self._panes, self._around
-        self._panes, self._around, self._news = set(), False, anyio.Event()
+    async def _look(self) -> Since:
+        """Look at what was heard of; what is heard from now on is for the next time."""
+        panes, around, heard = self._panes, self._around, self._news.from_now()
+        self._panes, self._around = set(), False
         if around or len(panes) >= MANY:
             gap = not self._lookout.sightings.connected
             if await self._lookout.look_around() and gap:
@@ -124,6 +122,7 @@ class Intake:
         self._looked_at = self._clock.awake()
         if around:
             await self._watch()
+        return heard
 
     def _count_missed(self, before: Mapping[PaneId, Sighting]) -> None:
         """What the backstop's snapshot shows and no event announced was lost on the way."""

@@ -6,6 +6,7 @@ An event, a snapshot and a restart all lead to the same look: nothing is believe
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 import anyio
@@ -17,6 +18,7 @@ from coordinatord.errors import HostRefused, PaneMissing, Refused, Unreachable
 from coordinatord.features.attention import excerpt, rules, table
 from coordinatord.features.attention.rules import Verdict, Watched
 from coordinatord.features.delivery import table as delivery
+from coordinatord.features.delivery.run_setbacks import Setback, Setbacks
 from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.judgement import STANDS, Gone, Unseen
@@ -25,7 +27,8 @@ from coordinatord.features.panes.records import Seat
 from coordinatord.features.panes.run_look import Judged, Lookout
 from coordinatord.features.panes.table import all_seats
 from coordinatord.features.tasks.table import TASKS
-from coordinatord.ids import SeatId, TaskId, worker_of
+from coordinatord.ids import SeatId, TaskId
+from coordinatord.store.changes import wait_for_news
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.terminals.port import Sighting
 
@@ -48,13 +51,20 @@ class Attendant:
     """Watches the panes of workers. It types nothing and answers nothing."""
 
     def __init__(
-        self, database: Database, lookout: Lookout, sources: Sources, switch: Switch, clock: Clock
+        self,
+        database: Database,
+        lookout: Lookout,
+        sources: Sources,
+        switch: Switch,
+        clock: Clock,
+        setbacks: Setbacks,
     ) -> None:
         self._database = database
         self._lookout = lookout
         self._sources = sources
         self._switch = switch
         self._clock = clock
+        self._setbacks = setbacks
         self._known: dict[SeatId, State] = {}
         self._due: dict[SeatId, float] = {}
         self._works_since: dict[SeatId, float] = {}
@@ -66,12 +76,14 @@ class Attendant:
         task_status.started()
         watched, read_at = Watchlist({}), -1
         while True:
-            seen, stored = self._lookout.sightings.changes.count, self._database.changes.count
+            since = self._lookout.sightings.changes.from_now(), self._database.changes.from_now()
+            stored = self._database.changes.count
             if stored != read_at:  # a pane's change alone changes nobody's seat
                 watched, read_at = await self._database.read(_watchlist), stored
             self._notice(watched.seats)
             await self._look_where_due(watched.seats)
-            await self._wait(seen, stored)
+            due = min(self._due.values(), default=None)
+            await wait_for_news(*since, pause=None if due is None else partial(self._calm, due))
             await self._clock.sleep(AFTER_S)
 
     def reconcile(self) -> None:
@@ -105,7 +117,11 @@ class Attendant:
         for name in [each for each, due in self._due.items() if due <= now]:
             del self._due[name]
             if name in seats:
-                await self._attend(seats[name])
+                found = await self._setbacks.isolate(name, partial(self._attend, seats[name]))
+                if isinstance(found, Setback):
+                    self._switch.failed(found.kind)
+                    self._due[name] = found.until
+        self._setbacks.keep(frozenset(seats))
 
     async def _attend(self, seat: Seat) -> None:
         try:
@@ -152,24 +168,8 @@ class Attendant:
             return None, 0
         return excerpt.cut(shown.text)
 
-    async def _wait(self, seen: int, stored: int) -> None:
-        """Until a pane or a record changes, or a calm moment is over."""
-        pause = min(self._due.values(), default=None)
-        async with anyio.create_task_group() as group:
-
-            async def until_pane() -> None:
-                await self._lookout.sightings.changes.wait_past(seen)
-                group.cancel_scope.cancel()
-
-            async def until_record() -> None:
-                await self._database.changes.wait_past(stored)
-                group.cancel_scope.cancel()
-
-            group.start_soon(until_pane)
-            group.start_soon(until_record)
-            if pause is not None:
-                await self._clock.sleep(pause - self._clock.awake())
-                group.cancel_scope.cancel()
+    async def _calm(self, due: float) -> None:
+        await self._clock.sleep(due - self._clock.awake())
 
 
 def _watchlist(view: View) -> Watchlist:
@@ -196,8 +196,7 @@ def _task_of(seat: Seat) -> TaskId:
 
 def _told_since(view: View, seat: Seat, since: float | None) -> bool:
     """Was the worker told something since its last stretch of work began?"""
-    told = delivery.told_to(view, worker_of(_task_of(seat)), seat.binding)
-    return since is not None and any(each.at >= since for each in told.values())
+    return since is not None and delivery.told_since(view, seat, since)
 
 
 def _store(

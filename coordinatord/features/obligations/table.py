@@ -10,6 +10,7 @@ from coordinatord.features.obligations import derivation
 from coordinatord.features.obligations.records import Obligation, Owed, Telling
 from coordinatord.features.obligations.source import Source, Speaking
 from coordinatord.features.questions import table as questions
+from coordinatord.features.questions.records import Open
 from coordinatord.features.reports import table as reports
 from coordinatord.features.tasks import table as tasks
 from coordinatord.ids import COORDINATOR, SeatId, TaskId
@@ -26,7 +27,8 @@ class Communication:
         asked, sent = questions.owed(view), messages.owed(view, now)
         filed, reviewed = reports.owed(view), reports.reviews_owed(view)
         requested = briefs.requested(view)
-        of = [record.task for found in (asked, filed, reviewed) for record in found.items]
+        of = [each.task for each in asked.items if isinstance(each.state, Open)]
+        of += [record.task for found in (filed, reviewed) for record in found.items]
         parents = tasks.parents(view, of)
         # only what the index calls open is read; what the record itself says decides
         items = [

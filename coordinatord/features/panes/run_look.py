@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio
 import msgspec
 
+from coordinatord.clock import Clock
 from coordinatord.errors import HostRefused, PaneMissing, Unreachable
 from coordinatord.features.panes.judgement import Gone, Unseen, judge, needs_shell
 from coordinatord.features.panes.proof import find_pane
@@ -29,10 +30,12 @@ class Judged(msgspec.Struct, frozen=True):
 class Lookout:
     """The one that asks the host about panes. Every answer goes into ``sightings`` too."""
 
-    def __init__(self, terminal: Terminal, sightings: Sightings) -> None:
+    def __init__(self, terminal: Terminal, sightings: Sightings, clock: Clock) -> None:
         self.terminal = terminal
         self.sightings = sightings
+        self._clock = clock
         self._around = anyio.Lock()
+        self._begun: dict[PaneId, float] = {}
 
     async def look_around(self) -> bool:
         """Take a snapshot and probe the shells of new terminals; False if the host does not answer."""
@@ -43,11 +46,13 @@ class Lookout:
                 self.sightings.lose(str(error))
                 return False
             self.sightings.replace(snapshot)
+            self._begun = {pane: at for pane, at in self._begun.items() if pane in snapshot.panes}
             await self._probe_new_shells()
             return True
 
     async def look(self, pane: PaneId) -> Sighting | Gone | Unseen:
         """One pane, freshly."""
+        begun = self._clock.awake()
         try:
             seen = await self.terminal.look(pane)
         except PaneMissing:
@@ -56,7 +61,15 @@ class Lookout:
         except (Unreachable, HostRefused):
             return Unseen()
         self.sightings.note(seen)
+        self._begun[pane] = begun
         return seen
+
+    def _looked(self, known: Sighting | Gone, within_s: float) -> Sighting | None:
+        """What a look at this pane showed that began so short a time ago, and still holds."""
+        if not isinstance(known, Sighting) or not self.sightings.connected:
+            return None
+        begun = self._begun.get(known.pane)
+        return known if begun is not None and self._clock.awake() - begun <= within_s else None
 
     async def foreground(self, seen: Sighting) -> Foreground | None:
         """What runs in front in this pane; None if it cannot be told."""
@@ -68,13 +81,16 @@ class Lookout:
             self.sightings.learn_shell(seen.terminal_id, found.shell)
         return found
 
-    async def judge(self, seat: Seat) -> Judged:
-        """Is the seat's occupant still the recorded one? One look, and one probe only if it is needed."""
+    async def judge(self, seat: Seat, recent_s: float = 0.0) -> Judged:
+        """Is the seat's occupant still the recorded one? One look, and one probe only if it is needed.
+
+        ``recent_s``: a look that began at most so long ago counts as this one.
+        """
         known = find_pane(seat, self.sightings.panes)
         pane = known.pane if isinstance(known, Sighting) else seat.pane
         if pane is None:
             return Judged(judge(seat.occupant, Gone(), None), Gone())
-        seen = await self.look(pane)
+        seen = (self._looked(known, recent_s) if recent_s else None) or await self.look(pane)
         foreground: Foreground | None = None
         shell: ProcessId | None = None
         if isinstance(seen, Sighting):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -20,7 +19,7 @@ from coordinatord.features.tasks.records import (
 )
 from coordinatord.ids import SeatId, TaskId
 from coordinatord.store.database import Transaction, View
-from coordinatord.store.records import Found, RecordTable, Unreadable
+from coordinatord.store.records import Found, RecordTable
 
 TASKS: Final = RecordTable(
     "tasks",
@@ -66,13 +65,7 @@ def listed(view: View, archived: bool) -> Found[Task]:
 
 def parents(view: View, tasks: Iterable[TaskId]) -> dict[TaskId, SeatId]:
     """Whom these tasks report to now; one that cannot be read is left out."""
-    found: dict[TaskId, SeatId] = {}
-    for name in frozenset(tasks):
-        with suppress(Unreadable):
-            task = TASKS.get(view, name)
-            if task is not None:
-                found[name] = task.parent
-    return found
+    return {task.id: task.parent for task in TASKS.among(view, tasks).items}
 
 
 def add(

@@ -11,6 +11,7 @@ from coordinatord.ids import SeatId
 Obstacle = Literal[
     "busy", "blocked", "draft", "dialog", "no-composer", "launching", "unknown", "absent", "replaced",
     "unobservable", "not-agent", "host-unreachable", "unbound", "host-protocol", "paused", "shadow",
+    "pacing",
 ]  # fmt: skip
 """Why text for an agent is not typed now: those hold reasons that do not come from the records."""
 

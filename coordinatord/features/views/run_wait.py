@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Final
-
-import anyio
 
 from coordinatord import ids
 from coordinatord.clock import Clock
@@ -19,6 +18,7 @@ from coordinatord.features.views import waiting
 from coordinatord.features.views.requests import WaitFor
 from coordinatord.features.views.waiting import Scene, Waited
 from coordinatord.ids import SeatId
+from coordinatord.store.changes import wait_for_news
 from coordinatord.store.database import Database, View
 
 LOOK_AGAIN_S: Final = 5.0
@@ -37,12 +37,14 @@ class Waits:
         """Until it is over or ``limit_s`` has passed."""
         ends = self._clock.awake() + request.limit_s
         while True:
-            seen, stored = self._lookout.sightings.changes.count, self._database.changes.count
+            panes, records = self._lookout.sightings.changes, self._database.changes
+            since = panes.from_now(), records.from_now()
             found = await self._look(request)
             left = ends - self._clock.awake()
             if found.over or left <= 0:
                 return found
-            await self._news(seen, stored, min(left, LOOK_AGAIN_S))
+            pause = min(left, LOOK_AGAIN_S)
+            await wait_for_news(*since, pause=partial(self._clock.sleep, pause))
 
     async def _look(self, request: WaitFor) -> Waited:
         if ids.kind_of(request.target) == "question":
@@ -60,22 +62,6 @@ class Waits:
         judged = await self._lookout.judge(seat)
         scene = Scene(seen=judged.seen, outcome=judged.outcome, asks=asks)
         return waiting.of_seat(seat.id, request.until, scene)
-
-    async def _news(self, seen: int, stored: int, pause: float) -> None:
-        async with anyio.create_task_group() as group:
-
-            async def until_pane() -> None:
-                await self._lookout.sightings.changes.wait_past(seen)
-                group.cancel_scope.cancel()
-
-            async def until_record() -> None:
-                await self._database.changes.wait_past(stored)
-                group.cancel_scope.cancel()
-
-            group.start_soon(until_pane)
-            group.start_soon(until_record)
-            await self._clock.sleep(pause)
-            group.cancel_scope.cancel()
 
 
 def _check(request: WaitFor, wanted: str) -> None:
