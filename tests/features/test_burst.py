@@ -49,3 +49,24 @@ async def test_a_burst_of_events_of_which_a_quarter_is_lost(tmp_path: Path) -> N
         assert stream.ups == ups
         # what a muted event would have told was found by a look at everything, not by luck
         assert house.parts.sightings.last_snapshot is not None
+
+
+async def test_a_steady_trickle_of_events_does_not_put_off_the_backstop(tmp_path: Path) -> None:
+    """C-33, T-7: what was lost about one pane is found in time while another one never rests."""
+    states: tuple[Status, ...] = ("working", "idle")
+    clock = FastClock()
+    async with living(tmp_path, clock=clock, settings=Settings(backstop_s=BACKSTOP_S)) as house:
+        busy, lost = house.host.add_agent(), house.host.add_agent()
+        await house.until(lambda: {busy, lost} <= house.parts.sightings.panes.keys())
+        house.host._streams[0].watching = frozenset({busy, lost})
+        house.host.mute = True
+        house.host.set_status(lost, "blocked")
+        house.host.mute = False
+        began = clock.awake()
+        while house.parts.sightings.panes[lost].status != "blocked":
+            for status in states:
+                house.host.set_status(busy, status)
+                await clock.sleep(0.5)
+                await house.rest()
+            assert clock.awake() - began < 2 * BACKSTOP_S
+        assert house.parts.ground.terminal.health().gaps_found == 1

@@ -64,6 +64,7 @@ class Intake:
         self._around = True
         self._down: str | None = None
         self._looked_at = -SETTLE_S
+        self._around_due = 0.0
         self._seats: tuple[int, list[Seat]] | None = None
         self._news = Changes()
 
@@ -79,16 +80,17 @@ class Intake:
             while True:
                 self._pulse.beat("intake")
                 await self._wait(heard)
-                quiet = self._news.count == heard[1]
-                self._around = self._around or quiet
+                due = self._clock.awake() >= self._around_due
+                told = None if self._around else frozenset(self._panes)
+                self._around = self._around or due
                 before = dict(self._lookout.sightings.panes)
                 heard = await self._look()
-                if quiet:
-                    self._count_missed(before)
+                if due and told is not None:
+                    self._count_missed(before, told)
 
     async def _wait(self, heard: Since) -> None:
         """Until there is news, gathered for a moment, or the backstop is due."""
-        pause = self._backstop(len(self._lookout.sightings.panes))
+        pause = max(0.0, self._around_due - self._clock.awake())
         await wait_for_news(heard, pause=partial(self._pulse.sleep, self._clock, pause, "intake"))
         gather = self._looked_at + SETTLE_S - self._clock.awake()
         if gather > 0 and self._news.count > heard[1]:
@@ -121,16 +123,18 @@ class Intake:
             await self._look_at(panes)
         self._looked_at = self._clock.awake()
         if around:
+            self._around_due = self._looked_at + self._backstop(len(self._lookout.sightings.panes))
+        if around:
             await self._watch()
         return heard
 
-    def _count_missed(self, before: Mapping[PaneId, Sighting]) -> None:
+    def _count_missed(self, before: Mapping[PaneId, Sighting], told: frozenset[PaneId]) -> None:
         """What the backstop's snapshot shows and no event announced was lost on the way."""
         after = self._lookout.sightings.panes
         if self._lookout.sightings.connected:
             changed = [
                 pane
-                for pane in before.keys() | after.keys()
+                for pane in (before.keys() | after.keys()) - told
                 if _told(before, pane) != _told(after, pane)
             ]
             self._terminal.missed(len(changed))
