@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import random
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
 
 from coordinatord import ids
 from coordinatord.errors import Refused, WorldFailed
@@ -23,11 +24,15 @@ from tests.house import House
 from tests.simulation.observer import WatchedHost
 from tests.simulation.world import Life, SimClock
 
+Action: TypeAlias = Callable[[], Awaitable[None]]
+
 
 class Actors:
     """Agents that work, people who type, a host and a daemon that come and go."""
 
-    def __init__(self, chance: random.Random, host: WatchedHost, clock: SimClock) -> None:
+    def __init__(
+        self, chance: random.Random, host: WatchedHost, clock: SimClock, *, faults: bool = True
+    ) -> None:
         self.chance = chance
         self.host = host
         self.clock = clock
@@ -37,22 +42,30 @@ class Actors:
         self.house: House | None = None
         self.life: Life | None = None
         self._acted = 0
+        self._actions = self._work_and_talk() + (self._faults() if faults else [])
         self._boss = host.add_agent()
         host.add_agent()
 
-    async def act(self) -> None:
-        """One action, whichever it is."""
-        actions = (
+    def _work_and_talk(self) -> list[Action]:
+        return (
             [self._ask] * 6 + [self._send] * 6 + [self._work] * 8 + [self._deal] * 8
             + [self._draft] * 2 + [self._finish_draft] * 3 + [self._dialog] * 2 + [self._end_dialog] * 3
-            + [self._restart_agent] * 6 + [self._new_agent, self._exit, self._host_down, self._host_up]
-            + [self._host_up, self._kill, self._fault, self._mute, self._recycle, self._new_task]
-            + [self._pump, self._pause, self.resume, self.resume, self.resume, self._consume, self._fill_disk]
+            + [self._new_agent, self._new_task, self._pump, self._consume]
         )  # fmt: skip
+
+    def _faults(self) -> list[Action]:
+        return (
+            [self._exit] + [self._restart_agent] * 6 + [self._host_down] + [self._host_up] * 2
+            + [self._kill, self._fault, self._mute, self._recycle, self._fill_disk]
+            + [self._pause] + [self.resume] * 3
+        )  # fmt: skip
+
+    async def act(self) -> None:
+        """One action, whichever it is."""
         self._acted += 1
         # where the world is not as the action needs it, it is refused and nothing happens
         with contextlib.suppress(Refused, WorldFailed, KeyError, IndexError):
-            await self.chance.choice(actions)()
+            await self.chance.choice(self._actions)()
 
     async def come_to_rest(self) -> None:
         """No more faults; drafts and dialogs are dealt with, everybody is idle. Events are as they were."""

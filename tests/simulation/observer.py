@@ -48,6 +48,33 @@ def facts(pane: FakePane) -> Facts:
     return Facts(pane.terminal_id, agent.status, agent.composer, agent.dialog)
 
 
+class Occupants:
+    """Who really is who, whatever the daemon recorded: from the moment of a binding on, what is linked to
+    the occupant by its terminal, by its shell's process or by its conversation is the same one."""
+
+    def __init__(self) -> None:
+        self._marks: dict[str, set[object]] = {}
+
+    def follow(self, bindings: Mapping[str, str], panes: Iterable[FakePane]) -> None:
+        """Learn what is new: bindings and the terminals of those who took them, and what became of both."""
+        for binding, terminal in bindings.items():
+            self._marks.setdefault(binding, {terminal})
+        for pane in panes:
+            marks = self._marks_of(pane)
+            for known in self._marks.values():
+                if known & marks:
+                    known |= marks
+
+    def is_in(self, binding: str, pane: FakePane) -> bool:
+        """Does the one who took this binding sit in this pane?"""
+        return bool(self._marks.get(binding, set()) & self._marks_of(pane))
+
+    @staticmethod
+    def _marks_of(pane: FakePane) -> set[object]:
+        session = pane.agent.session if pane.agent else None
+        return {pane.terminal_id, pane.shell} | ({session.value} if session else set())
+
+
 class WatchedHost(FakeHost):
     """Looks at every text in the moment in which it is typed.
 
@@ -60,6 +87,7 @@ class WatchedHost(FakeHost):
         self._disk = disk
         self.notices: list[tuple[str, PaneId, str]] = []
         self._told: set[tuple[str, str]] = set()
+        self._occupants = Occupants()
         self.broken: list[str] = []
         self.paused = False
         self.races = 0
@@ -99,11 +127,26 @@ class WatchedHost(FakeHost):
             self.violated(f"typed {match[1]} before it was claimed")
         if (stage := attempt["trail"][-1]["stage"]) != "claimed":
             self.violated(f"typed {match[1]} when it was {stage}")
-        seat = self._record("seats", attempt["seat"])
-        if seat["occupant"]["terminal_id"] != terminal:
-            self.violated(f"typed for {seat['id']} into another terminal")
+        binding = f"{attempt['seat']}#{attempt['binding']}"
+        self.follow()
+        if self.panes[pane].terminal_id == terminal and not self._occupants.is_in(
+            binding, self.panes[pane]
+        ):
+            self.violated(f"typed for {binding} into the pane of somebody else")
         for obligation in attempt["obligations"]:
-            self._tell(obligation, pane, f"{attempt['seat']}#{attempt['binding']}")
+            self._tell(obligation, pane, binding)
+
+    def follow(self) -> None:
+        """Learn who took a seat since the last time."""
+        bindings = {
+            f"{name}#{binding}": terminal
+            for name, binding, terminal in self._disk.execute(
+                "SELECT id, json_extract(body, '$.binding'),"
+                " json_extract(body, '$.occupant.terminal_id') FROM seats"
+            )
+            if terminal is not None
+        }
+        self._occupants.follow(bindings, self.panes.values())
 
     def _tell(self, obligation: str, pane: PaneId, to: str) -> None:
         """No debt is typed twice to one binding of a seat."""

@@ -38,17 +38,23 @@ REST_CHANCE: Final = 0.01
 
 
 class Simulation:
-    """One seed's course of events. Every third seed has a host whose answers take time."""
+    """One seed's course of events. Every third seed has a host whose answers take time.
 
-    def __init__(self, seed: int) -> None:
+    With ``kill_at`` nothing is in the way, and the daemon dies once: at that step towards disk or host.
+    """
+
+    def __init__(self, seed: int, kill_at: int | None = None) -> None:
         self.seed = seed
         self.chance = random.Random(seed)
-        self.slow = seed % 3 == 2
+        self.faulty = kill_at is None
+        self.slow = self.faulty and seed % 3 == 2
         self.clock = SimClock()
         self.disk = InlineDatabase.file()
         self.host = observer.WatchedHost(self.clock.awake, self.disk)
-        self.actors = Actors(self.chance, self.host, self.clock)
+        self.actors = Actors(self.chance, self.host, self.clock, faults=self.faulty)
         self.life = Life()
+        self._kill_at = kill_at
+        self.lives = 0
         self.steps = 0
 
     async def run(self, steps: int) -> None:
@@ -59,9 +65,12 @@ class Simulation:
 
     async def _live(self, steps: int) -> None:
         self.life = Life()
+        self.lives += 1
+        if self._kill_at is not None and self.lives == 1:
+            self.life.kill_in(self._kill_at)
         try:
             async with anyio.create_task_group() as group:
-                parts = await self._start(group, lossy=True)
+                parts = await self._start(group, lossy=self.faulty)
                 while self.steps < steps and not self.life.over:
                     self.steps += 1
                     # never at the same instant as the daemon: what changes between its look and its prompt
@@ -70,6 +79,7 @@ class Simulation:
                     await anyio.sleep(pause * self.chance.uniform(0.5, 1.5))
                     self.host.settle()
                     await self.actors.act()
+                    self.host.follow()
                     observer.nothing_broken(self.host)
                     if self.chance.random() < REST_CHANCE:
                         await self._rest(parts)
@@ -183,17 +193,26 @@ def _innermost(error: Any) -> Any:
     return error
 
 
-def run(seed: int, steps: int) -> Simulation:
-    """One simulation from its seed, the same every time."""
+def command(seed: int, steps: int, kill_at: int | None = None) -> str:
+    """How one course of events is run again."""
+    kill = "" if kill_at is None else f" --kill-at {kill_at}"
+    return f"python -m tests.simulation --from {seed} --seeds 1 --steps {steps}{kill}"
+
+
+def run(seed: int, steps: int, kill_at: int | None = None) -> Simulation:
+    """One simulation from its seed, the same every time. A failure says how it is seen again."""
     import trio
     import trio._core._run as scheduling
     from trio.testing import MockClock
 
     scheduling._ALLOW_DETERMINISTIC_SCHEDULING = True
     scheduling._r.seed(seed)
-    simulation = Simulation(seed)
+    simulation = Simulation(seed, kill_at)
     try:
         trio.run(simulation.run, steps, clock=MockClock(autojump_threshold=0))
+    except BaseException as error:
+        error.add_note(f"see it again: {command(seed, steps, kill_at)}")
+        raise
     finally:
         simulation.disk.close()
     return simulation

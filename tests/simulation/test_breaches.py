@@ -9,11 +9,13 @@ import pytest
 
 from coordinatord.features.delivery import pacing, run_holds, table
 from coordinatord.features.delivery.records import Told
+from coordinatord.features.delivery.run_settle import Settler
 from coordinatord.features.intake.run import Intake
 from coordinatord.features.panes import run_look
 from coordinatord.features.typing import gate
 from coordinatord.features.typing.records import Held
 from coordinatord.features.typing.run import Typist
+from coordinatord.kinds import Busy
 from coordinatord.store.changes import Changes
 from coordinatord.terminals.port import Sighting
 from tests.simulation.observer import Violated
@@ -59,7 +61,10 @@ def type_without_a_look_at_the_screen(patch: pytest.MonkeyPatch) -> None:
 
 
 def type_to_agents_that_work(patch: pytest.MonkeyPatch) -> None:
-    type_without_a_look_at_the_screen(patch)
+    honest = gate.composer_empty
+    patch.setattr(
+        gate, "composer_empty", lambda shown: None if isinstance(shown, Busy) else honest(shown)
+    )
     patch.setattr(gate, "agent_settled", lambda seen: None if seen.agent else Held("not-agent"))
 
 
@@ -68,7 +73,9 @@ def take_everybody_for_the_recorded_one(patch: pytest.MonkeyPatch) -> None:
 
 
 def type_while_paused(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Typist, "paused", property(lambda self: False, lambda self, on: None), raising=False)
+    patch.setattr(
+        Typist, "paused", property(lambda self: False, lambda self, on: None), raising=False
+    )
 
 
 def answer_before_it_is_on_disk(patch: pytest.MonkeyPatch) -> None:
@@ -120,13 +127,14 @@ def never_let_go_of_a_reason(patch: pytest.MonkeyPatch) -> None:
 
 def forget_what_was_in_hand(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(table, "give_up_in_hand", lambda tx, sources: 0)
+    patch.setattr(Settler, "_end", lambda self, tx, finished, dropped: None)
 
 
 BREACHES: list[tuple[Callable[[pytest.MonkeyPatch], None], str]] = [
     (repeat_what_is_uncertain, "told twice"),
     (type_without_a_look_at_the_screen, "draft or a dialog"),
     (type_to_agents_that_work, "an agent that is working"),
-    (take_everybody_for_the_recorded_one, "into another terminal"),
+    (take_everybody_for_the_recorded_one, "somebody else"),
     (type_while_paused, "typing was paused"),
     (answer_before_it_is_on_disk, "accepted and lost"),
     (trust_events, "held as"),

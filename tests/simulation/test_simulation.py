@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from coordinatord.features.typing import gate
 from tests.simulation.script import run
 
 STEPS = 400
@@ -23,3 +24,25 @@ def test_a_seed_gives_the_same_course_twice(seed: int) -> None:
     first, second = run(seed, 200), run(seed, 200)
     assert first.host.notices == second.host.notices
     assert first.actors.accepted == second.actors.accepted
+
+
+@pytest.mark.parametrize("seed", [3, 9])
+def test_the_daemon_may_die_at_every_step(seed: int) -> None:
+    """C-9, C-33: killed at any step towards disk or host, nothing is lost, doubled or left in the air."""
+    steps, at = 12, 0
+    while run(seed, steps, kill_at=at).lives == 2:
+        at += 1
+    assert at > 60
+
+
+def test_a_failure_says_how_it_is_seen_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command in the note runs the same course."""
+    monkeypatch.setattr(gate, "composer_empty", lambda reading: None)
+    with pytest.raises(BaseExceptionGroup) as found:
+        run_until_something_breaks()
+    assert "python -m tests.simulation --from " in found.value.__notes__[-1]
+
+
+def run_until_something_breaks() -> None:
+    for seed in range(60):
+        run(seed, 300)
