@@ -1,0 +1,109 @@
+"""Multiplies a history: every record of it again and again under other ids, with later numbers.
+
+A history of 100,000 tasks takes minutes when each record is made as the daemon makes it; a block of it,
+copied in one transaction, has the same tables, indexes and sizes.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SIGNS = "0123456789abcdefghjkmnpqrstvwxyz"
+ID = re.compile(rf"(?<![a-z0-9])[a-z]{{1,3}}-[{SIGNS}]{{8}}(?![a-z0-9])")
+VARYING = re.compile(rf"{ID.pattern}|(?<=\"seq\":)\d+")
+SPREAD = 0x9E3779B97F | 1
+"""Odd, so that numbers below 2**40 stay different ones; and far apart, as random ids are."""
+
+SHARED = {"meta", "keys", "holds", "sqlite_sequence"}
+"""What there is once in a workspace."""
+
+
+class Row:
+    """A row, with the texts in it taken apart around what varies: odd pieces are ids and numbers."""
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.fixed = list(row)
+        self.varying: list[tuple[int, bool, list[str]]] = []
+        for place, value in enumerate(row):
+            text = value.decode() if isinstance(value, bytes) else value
+            if isinstance(text, str) and VARYING.search(text):
+                self.varying.append((place, isinstance(value, bytes), _pieces(text)))
+
+
+def _pieces(text: str) -> list[str]:
+    found, at = [], 0
+    for match in VARYING.finditer(text):
+        found += [text[at : match.start()], match[0]]
+        at = match.end()
+    return [*found, text[at:]]
+
+
+class Block:
+    """Everything in a database, ready to be written again."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._tables = {name: self._rows(name) for name in self._names()}
+        self._span = connection.execute("SELECT max(seq) FROM journal").fetchone()[0]
+        self._numbers: dict[str, int] = {}
+
+    def again(self, copy: int) -> None:
+        """Write it once more; every ``copy``, counted from 1, has ids and numbers of its own."""
+        self._names_now: dict[str, str] = {}
+        for name, (columns, rows) in self._tables.items():
+            marks = ", ".join("?" * len(columns))
+            sql = f"INSERT OR IGNORE INTO {name} ({', '.join(columns)}) VALUES ({marks})"
+            seq = columns.index("seq") if "seq" in columns else -1
+            self._connection.executemany(sql, self._renamed(rows, seq, copy))
+
+    def _names(self) -> list[str]:
+        found = self._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
+        return [name for (name,) in found if name not in SHARED]
+
+    def _rows(self, name: str) -> tuple[list[str], list[Row]]:
+        found = self._connection.execute(f"SELECT * FROM {name}")
+        columns = [each[0] for each in found.description]
+        return columns, [Row(row) for row in found]
+
+    def _renamed(self, rows: list[Row], seq: int, copy: int) -> Iterator[list[Any]]:
+        shift = copy * self._span
+        for row in rows:
+            made = row.fixed.copy()
+            for place, blob, pieces in row.varying:
+                text = pieces.copy()
+                for at in range(1, len(text), 2):
+                    old = text[at]
+                    text[at] = str(int(old) + shift) if old.isdigit() else self._other(old, copy)
+                made[place] = "".join(text).encode() if blob else "".join(text)
+            if seq >= 0:
+                made[seq] += shift
+            yield made
+
+    def _other(self, name: str, copy: int) -> str:
+        known = self._names_now.get(name)
+        if known is None:
+            number = self._numbers.setdefault(name, len(self._numbers))
+            spread = (((copy << 20) | number) * SPREAD) % (1 << 40)
+            signs = "".join(SIGNS[spread >> at & 31] for at in range(35, -1, -5))
+            known = self._names_now[name] = f"{name.partition('-')[0]}-{signs}"
+        return known
+
+
+def multiply(path: Path, times: int) -> None:
+    """Let the database at ``path`` hold ``times`` as much as it does. Nobody else may have it open."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        for pragma in ("synchronous = OFF", "cache_size = -400000", "journal_mode = OFF"):
+            connection.execute(f"PRAGMA {pragma}")
+        block = Block(connection)
+        connection.execute("BEGIN")
+        for copy in range(1, times):
+            block.again(copy)
+        connection.execute("COMMIT")
+        connection.execute("PRAGMA journal_mode = WAL")
+    finally:
+        connection.close()
