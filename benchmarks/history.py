@@ -6,6 +6,8 @@ import random
 import time
 from pathlib import Path
 
+import anyio.to_thread
+import copies
 import msgspec
 
 from coordinatord.features.delivery import table as delivery
@@ -124,6 +126,8 @@ def _open(tx: Transaction, active: int, owed: int) -> None:
 async def make(path: Path, *, over: int, active: int, owed: int) -> None:
     """Write the database at ``path``."""
     async with await Database.open(path, wall=time.time, source=random.Random(1)) as database:
-        for done in range(0, over, AT_ONCE):
-            await database.write(_over, min(AT_ONCE, over - done))
+        await database.write(_over, min(AT_ONCE, over))
+    if over > AT_ONCE:
+        await anyio.to_thread.run_sync(copies.multiply, path, over // AT_ONCE)
+    async with await Database.open(path, wall=time.time, source=random.Random(2)) as database:
         await database.write(_open, active, owed)
