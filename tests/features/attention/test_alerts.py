@@ -42,7 +42,7 @@ async def standing(house: House) -> list[Any]:
 
 async def test_a_dialog_makes_one_alert_and_one_notice_without_its_text(tmp_path: Path) -> None:
     """C-28: bounded excerpt in the record, id and nothing else in the notice, no question, no second."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         boss, worker, _ = await staffed(house)
         house.host.open_dialog(worker, "Allow rm -rf build? token=abc123def")
         await house.until(lambda: standing(house))
@@ -64,7 +64,7 @@ async def test_a_dialog_makes_one_alert_and_one_notice_without_its_text(tmp_path
 
 async def test_an_alert_closes_when_the_agent_is_seen_working(tmp_path: Path) -> None:
     """C-29: an old event does not close it; a fresh look that shows work does."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         _, worker, _ = await staffed(house)
         house.host.open_dialog(worker, "Allow?")
         await house.until(lambda: standing(house))
@@ -90,7 +90,7 @@ def house_hint(pane: PaneId) -> Any:
 
 async def test_idle_with_nothing_owed_and_no_report_raises_an_alert(tmp_path: Path) -> None:
     """C-30: with something owed in either direction, none."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         _, worker, task = await staffed(house)
         question = await house.call(AskQuestion(task=task, text="?"), worker)
         house.host.set_status(worker, "idle")
@@ -104,7 +104,7 @@ async def test_a_worker_that_stands_idle_is_told_about_and_superseded_by_its_wor
     tmp_path: Path,
 ) -> None:
     """C-30, C-31: a question ends the alert; it can still be read."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         _, worker, task = await staffed(house)
         house.host.set_status(worker, "idle")
         await house.until(lambda: standing(house))
@@ -116,7 +116,7 @@ async def test_a_worker_that_stands_idle_is_told_about_and_superseded_by_its_wor
 
 async def test_an_agent_that_ended_and_a_pane_that_closed_are_told(tmp_path: Path) -> None:
     """Coordination §4.4: ``exited`` and ``closed`` are always recorded, and end by being seen."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         boss, worker, task = await staffed(house)
         await house.call(AskQuestion(task=task, text="?"), worker)
         house.host.agent_exits(worker)
@@ -134,7 +134,7 @@ async def test_an_agent_that_ended_and_a_pane_that_closed_are_told(tmp_path: Pat
 
 async def test_a_host_that_began_anew_left_the_worker_behind(tmp_path: Path) -> None:
     """Coordination §4.4: the pane is there and no agent in it: exited, not closed; nobody is quoted."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         _, worker, _ = await staffed(house)
         house.host.stop()
         house.host.start()
@@ -150,7 +150,7 @@ async def test_a_host_that_began_anew_left_the_worker_behind(tmp_path: Path) -> 
 
 async def test_an_alert_is_a_record_like_any_other(tmp_path: Path) -> None:
     """The inbox says what was seen and how to look, without the screen's text; show and why know its id."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         boss, worker, _ = await staffed(house)
         house.host.agent_exits(worker)
         await house.until(lambda: standing(house))
@@ -164,7 +164,7 @@ async def test_an_alert_is_a_record_like_any_other(tmp_path: Path) -> None:
 
 async def test_panes_that_nobody_recorded_change_no_record(tmp_path: Path) -> None:
     """C-32: they are counted as ignored."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         await staffed(house)
         stranger = house.host.add_agent(status="working")
         await house.until(lambda: stranger in house.parts.sightings.panes)
@@ -179,17 +179,17 @@ async def test_what_was_missed_while_nobody_looked_is_found_at_the_start(tmp_pat
     """C-33: a restart reconciles; one alert for each worker that stands at a dialog."""
     clock = FastClock()
     host = FakeHost(clock.awake)
-    async with living(tmp_path, host, clock=clock) as house:
+    async with living(tmp_path, host, clock=clock, attend=True) as house:
         _, worker, _ = await staffed(house)
     host.open_dialog(worker, "Allow?")
-    async with living(tmp_path, host, clock=clock) as house:
+    async with living(tmp_path, host, clock=clock, attend=True) as house:
         await house.until(lambda: standing(house))
         assert [each.kind for each in await standing(house)] == ["blocked"]
 
 
 async def test_switched_off_only_commands_tell(tmp_path: Path) -> None:
     """C-34: no push by an idle edge; a command tells its recipient; the preference is in the file."""
-    async with living(tmp_path) as house:
+    async with living(tmp_path, attend=True) as house:
         boss, worker, task = await staffed(house)
         await house.call(DisableDelivery())
         assert "events = false" in (tmp_path / "config.toml").read_text()
