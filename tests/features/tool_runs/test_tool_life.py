@@ -100,20 +100,21 @@ async def test_a_run_from_a_bare_shell_to_its_result(tmp_path: Path) -> None:
     """§4.1: split without focus, the exact label, one short line; the environment is given once."""
     async with living(tmp_path) as house:
         pane = await shell(house)
-        request = RunTool(label="t", command=("a", "b"), environment=b"A=1\0", cwd="/elsewhere/sub")
+        there = str(tmp_path)
+        request = RunTool(label="t", command=("a", "b"), environment=b"A=1\0", cwd=there)
         async with asking(house, pane, request) as answer:
             hand = await typed(house)
             assert house.host.typed[-1].text == f" {tmp_path}/w.run {hand.run}"
             assert house.host.typed[-1].keys == ("enter",)
             given = await hand.claim()
-            assert (given.command, given.cwd) == (("a", "b"), "/elsewhere/sub")
+            assert (given.command, given.cwd) == (("a", "b"), there)
             assert given.environment == b"A=1\0"
             await hand.done(137)
             result = await answer()
         assert (result.exit_code, result.signal, result.reused) == (137, 9, False)
         assert (result.timed_out, result.error, result.state) == (False, None, "ended")
         made = house.host.panes[PaneId(str(result.pane_id))]
-        assert (made.label, made.cwd, made.workspace_id) == ("Tool · t", "/elsewhere/sub", "w1")
+        assert (made.label, made.cwd, made.workspace_id) == ("Tool · t", there, "w1")
         assert house.host.focused == pane
         assert [
             each.method for each in house.host.calls if each.method in ("focus", "new_tab")
