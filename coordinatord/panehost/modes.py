@@ -34,9 +34,13 @@ _TITLE_LIMIT: Final = 256
 _ALTERNATE: Final = frozenset({47, 1047, 1049})
 _MOUSE: Final = frozenset({9, 1000, 1002, 1003})
 _TRACKED: Final = _MOUSE | {1, 66, 1004, 1005, 1006, 1007, 1015, 1016, 2004}
-_SWITCHED_OFF: Final = _TRACKED - {1007}
+_KEYPAD: Final = 66
+"""The keypad's application mode; ``ESC =`` and ``ESC >`` say the same."""
+_SWITCHED_OFF: Final = _TRACKED - {1007, _KEYPAD}
 """What a repaint switches off where it is not on; 1007 (wheel as cursor keys) is some terminals'
 default."""
+_MOST_KEYBOARDS: Final = 16
+"""Keyboard modes that are kept on top of each other."""
 
 _CSI: Final = re.compile(rb"\x1b\[([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
 _TELLING: Final = re.compile(rb"\x1b(?!\[[0-9;:]*[@-IK-Z`abdefghlmqrsu])")
@@ -83,6 +87,11 @@ class Modes:
     alternate: bool = False
     title: str | None = None
     reported_cwd: str | None = None
+    cursor_shape: int = 0
+    other_keys: int = 0
+    """How xterm's modifyOtherKeys is set."""
+    keyboards: list[int] = field(default_factory=list)
+    """The extended keyboard's flags (``CSI > flags u``), the last on top."""
 
     @property
     def bracketed_paste(self) -> bool:
@@ -108,15 +117,28 @@ class Modes:
         else:
             self.private.discard(mode)
 
+    def push_keyboard(self, flags: int) -> None:
+        """Ask for extended keys; the oldest of too many is forgotten."""
+        self.keyboards = [*self.keyboards, flags][-_MOST_KEYBOARDS:]
+
+    def pop_keyboards(self, count: int) -> None:
+        """Back to what was asked for so many times before."""
+        del self.keyboards[-count:]
+
     def reset(self) -> None:
         """Full or soft reset of the terminal; the title stays."""
         self.private.clear()
         self.alternate = False
+        self.cursor_shape = self.other_keys = 0
+        self.keyboards = []
 
     def sequences(self) -> bytes:
         """Bytes that switch any terminal into these modes, the choice of buffer excepted."""
         off = b"".join(b"\x1b[?%dl" % mode for mode in sorted(_SWITCHED_OFF - self.private))
-        return off + b"".join(b"\x1b[?%dh" % mode for mode in sorted(self.private))
+        on = b"".join(b"\x1b[?%dh" % mode for mode in sorted(self.private - {_KEYPAD}))
+        keys = b"\x1b=" if _KEYPAD in self.private else b"\x1b>"
+        keys += b"\x1b[>4;%dm\x1b[=%du" % (self.other_keys, ([0] + self.keyboards)[-1])
+        return off + on + keys + b"\x1b[%d q" % self.cursor_shape
 
 
 class Scanner:
@@ -154,6 +176,8 @@ class Scanner:
         elif introducer and introducer in b"PX^_":
             self._in_string = True
             return self._leave_string(stream, at + 2)
+        elif introducer in (b"=", b">"):
+            self.modes.switch(_KEYPAD, introducer == b"=")
         elif introducer == b"c":
             self.modes.reset()
             marks.append(Mark(at + 2 - before, "reset", length=2))
@@ -223,6 +247,12 @@ class Scanner:
             if self.modes.alternate != was_alternate:
                 kind: MarkKind = "to-primary" if was_alternate else "to-alternate"
                 marks.append(Mark(end, kind, length=len(found[0])))
+        elif final == b"u" and prefix:
+            self._keyboard(prefix, _number(parameters.partition(b";")[0] or b"0"))
+        elif final == b"m" and prefix == b">":
+            kind_of_key, _, value = parameters.partition(b";")
+            if kind_of_key in (b"", b"4"):
+                self.modes.other_keys = max(0, _number(value or b"0"))
         elif placed := _PLACED_MARKS.get((prefix, parameters, final)):
             # the alternate screen has no scrollback, and the other one's is not meant there
             if placed != "erase-scrollback" or not self.modes.alternate:
@@ -230,10 +260,21 @@ class Scanner:
         elif answer := _FIXED_ANSWERS.get((prefix, parameters, final)):
             marks.append(Mark(end, "answer", answer))
 
+    def _keyboard(self, prefix: bytes, number: int) -> None:
+        """Kitty's keyboard protocol: push, pop, set."""
+        if prefix == b">":
+            self.modes.push_keyboard(max(0, number))
+        elif prefix == b"<":
+            self.modes.pop_keyboards(max(1, number))
+        elif prefix == b"=":
+            self.modes.keyboards[-1:] = [max(0, number)] if number or self.modes.keyboards else []
+
     def _with_intermediate(
         self, prefix: bytes, parameters: bytes, last: bytes, end: int, marks: list[Mark]
     ) -> None:
-        if last == b"!p":
+        if last == b" q" and not prefix:
+            self.modes.cursor_shape = max(0, _number(parameters or b"0"))
+        elif last == b"!p":
             alternate = self.modes.alternate
             self.modes.reset()
             self.modes.alternate = alternate  # a soft reset does not switch buffers

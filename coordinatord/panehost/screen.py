@@ -43,6 +43,12 @@ LINES_CAP: Final = 1000
 
 _C1: Final = re.compile("[\x80-\x9f]")
 """Control characters that a UTF-8 terminal does not obey, but the emulator would."""
+_REPEATED: Final = re.compile(r"([^\x00-\x1f])\x1b\[(\d+)b")
+"""A character and how often it comes once more, which not every terminal understands."""
+_USUAL: Final = (
+    b"\x1b[!p\x1b[?1049l\x1b[?6l\x1b[?7h\x1b[?25h\x1b[4l\x1b[r\x1b(B\x1b)B\x0f\x1b[m\x1b[H\x1b[2J"
+)
+"""What a repaint begins with. Not every terminal knows the soft reset that says most of it."""
 _NOTHING: Final[tuple[list[int], list[Line]]] = ([], [])
 
 T = TypeVar("T")
@@ -122,11 +128,8 @@ class Screen:
     def redraw(self) -> bytes:
         """Bytes that repaint both buffers, cursor and modes on a terminal of the same size."""
         drawn = self._guarded(self._terminal.dump, "").replace("\x9b", "\x1b[")
-        return (
-            b"\x1b[!p\x1b[?1049l\x1b[m\x1b[H\x1b[2J"
-            + drawn.encode("utf-8", "replace")
-            + self._scanner.modes.sequences()
-        )
+        drawn = _REPEATED.sub(lambda again: again[1] * (int(again[2]) + 1), drawn)
+        return _USUAL + drawn.encode("utf-8", "replace") + self._scanner.modes.sequences()
 
     @property
     def cursor(self) -> tuple[int, int]:

@@ -55,8 +55,19 @@ def test_full_reset_switches_everything_off_and_soft_reset_keeps_the_buffer() ->
 
 
 def test_modes_can_be_said_again_to_another_terminal() -> None:
-    modes = heard(b"\x1b[?2004;1003;1006;1h")
+    modes = heard(b"\x1b[?2004;1003;1006;1h\x1b=\x1b[5 q\x1b[>4;2m\x1b[>1u\x1b[=3u")
+    assert (modes.cursor_shape, modes.other_keys, modes.keyboards) == (5, 2, [3])
     assert heard(modes.sequences()) == modes
+    assert heard(Modes().sequences()) == Modes()
+
+
+def test_extended_keys_are_asked_for_on_top_of_each_other() -> None:
+    """The last one counts; who leaves gives the keys back."""
+    assert heard(b"\x1b[>1u\x1b[>31u").keyboards == [1, 31]
+    assert heard(b"\x1b[>1u\x1b[>31u\x1b[<u").keyboards == [1]
+    assert heard(b"\x1b[>1u\x1b[<9u\x1b[<u").keyboards == []
+    assert heard(b"\x1b[?u\x1b[u\x1b[s") == Modes()
+    assert len(heard(b"\x1b[>1u" * 100).keyboards) == 16
 
 
 @pytest.mark.parametrize(

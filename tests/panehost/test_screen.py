@@ -421,3 +421,26 @@ def test_the_picture_does_not_depend_on_how_the_stream_was_cut(
         assert whole.text("visible", None, True) == parts.text("visible", None, True)
         assert whole.title == parts.title
         assert whole._scanner.modes == parts._scanner.modes
+
+
+@settings(deadline=None)
+@given(
+    pieces=pieces_of_terminals,
+    before=st.lists(
+        st.sampled_from([b"\x1b[4h", b"\x1b[?6h\x1b[2;4r", b"\x1b(0", b"\x1b[?7l", b"\x1b)0\x0e"])
+    ),
+    more=pieces_of_terminals,
+)
+def test_whatever_stood_there_a_repaint_is_the_screen(
+    pieces: list[bytes], before: list[bytes], more: list[bytes]
+) -> None:
+    """On a terminal that does not know the soft reset, too; and what comes then is drawn alike."""
+    screen, viewer = Screen(30, 8, scrollback=20), Screen(30, 8, scrollback=20)
+    screen.feed(b"".join(pieces) + b"\x18")
+    viewer.feed(b"".join(before) + b"\x18")
+    viewer.feed(screen.redraw().replace(b"\x1b[!p", b""))
+    for written in (b"", b"ab\r\n\xe6\xbc\xa2cd\r\n", *more):
+        screen.feed(written)
+        viewer.feed(written)
+        assert viewer.text("visible", None, True) == screen.text("visible", None, True)
+        assert viewer.cursor == screen.cursor

@@ -38,7 +38,7 @@ r"""ctrl+\ as terminals send it: plainly, and in the two extended ways that appl
 _ENDING: Final = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
 _PRIVATE_MODES: Final = (1, 9, 66, 1000, 1002, 1003, 1004, 1005, 1006, 1015, 1016, 2004, 2026)
 _RESET: Final = (
-    "\x1b[!p\x1b[?1049l\x1b[?7h\x1b[?25h\x1b[m\x1b[r\x1b(B\x0f"
+    "\x1b[!p\x1b[?1049l\x1b[?6l\x1b[?7h\x1b[?25h\x1b[4l\x1b[m\x1b[r\x1b(B\x1b)B\x0f\x1b>"
     + "".join(f"\x1b[?{mode}l" for mode in _PRIVATE_MODES)
     + "\x1b[<99u\x1b[>4m\x1b[0 q\x1b]2;\x07\x1b[23;2t\x1b[999;1H\r\n"
 )
