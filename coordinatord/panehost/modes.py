@@ -137,7 +137,7 @@ class Modes:
         off = b"".join(b"\x1b[?%dl" % mode for mode in sorted(_SWITCHED_OFF - self.private))
         on = b"".join(b"\x1b[?%dh" % mode for mode in sorted(self.private - {_KEYPAD}))
         keys = b"\x1b=" if _KEYPAD in self.private else b"\x1b>"
-        keys += b"\x1b[>4;%dm\x1b[=%du" % (self.other_keys, ([0] + self.keyboards)[-1])
+        keys += b"\x1b[>4;%dm\x1b[=%du" % (self.other_keys, [0, *self.keyboards][-1])
         return off + on + keys + b"\x1b[%d q" % self.cursor_shape
 
 
@@ -247,12 +247,8 @@ class Scanner:
             if self.modes.alternate != was_alternate:
                 kind: MarkKind = "to-primary" if was_alternate else "to-alternate"
                 marks.append(Mark(end, kind, length=len(found[0])))
-        elif final == b"u" and prefix:
-            self._keyboard(prefix, _number(parameters.partition(b";")[0] or b"0"))
-        elif final == b"m" and prefix == b">":
-            kind_of_key, _, value = parameters.partition(b";")
-            if kind_of_key in (b"", b"4"):
-                self.modes.other_keys = max(0, _number(value or b"0"))
+        elif final in b"um" and prefix:
+            self._keys(prefix + final, *parameters.partition(b";")[::2])
         elif placed := _PLACED_MARKS.get((prefix, parameters, final)):
             # the alternate screen has no scrollback, and the other one's is not meant there
             if placed != "erase-scrollback" or not self.modes.alternate:
@@ -260,14 +256,17 @@ class Scanner:
         elif answer := _FIXED_ANSWERS.get((prefix, parameters, final)):
             marks.append(Mark(end, "answer", answer))
 
-    def _keyboard(self, prefix: bytes, number: int) -> None:
-        """Kitty's keyboard protocol: push, pop, set."""
-        if prefix == b">":
-            self.modes.push_keyboard(max(0, number))
-        elif prefix == b"<":
+    def _keys(self, kind: bytes, first: bytes, second: bytes) -> None:
+        """Kitty's keyboard protocol (push, pop, set), and xterm's modifyOtherKeys."""
+        number = max(0, _number(first or b"0"))
+        if kind == b">u":
+            self.modes.push_keyboard(number)
+        elif kind == b"<u":
             self.modes.pop_keyboards(max(1, number))
-        elif prefix == b"=":
-            self.modes.keyboards[-1:] = [max(0, number)] if number or self.modes.keyboards else []
+        elif kind == b"=u":
+            self.modes.keyboards[-1:] = [number] if number or self.modes.keyboards else []
+        elif kind == b">m" and first in (b"", b"4"):
+            self.modes.other_keys = max(0, _number(second or b"0"))
 
     def _with_intermediate(
         self, prefix: bytes, parameters: bytes, last: bytes, end: int, marks: list[Mark]
