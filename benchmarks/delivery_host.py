@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 SCREEN = "› \x1b[2mAsk Codex to do anything\x1b[0m\n\n  fake default · /work\n"
@@ -22,37 +23,36 @@ class Host:
     def __init__(self, panes: int) -> None:
         self.status = {f"w1:p{number}": "working" for number in range(1, panes + 1)}
         self.changes = dict.fromkeys(self.status, 1)
-        self.streams: set[asyncio.StreamWriter] = set()
+        self.streams: set[asyncio.Transport] = set()
         self.begun: dict[str, float] = {}
         self.spent: dict[str, float] = {}
         self.asked: dict[str, int] = {}
-        self.prompted: dict[str, asyncio.Future[float]] = {}
+        self.waiting: dict[str, Callable[[dict[str, Any]], None]] = {}
 
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request on one connection, as Herdr has it."""
-        line = await reader.readline()
-        came = time.perf_counter()
-        if not line:
-            writer.close()
-            return
+    def serve(self, line: bytes, came: float, transport: asyncio.Transport) -> None:
+        """One request on one connection, as Herdr has it; ``came`` is when it was accepted."""
         request = json.loads(line)
         method, params = request["method"], request["params"]
         pane = params.get("pane_id") or params.get("target") or ""
-        if method == "agent.prompt" and pane in self.prompted:
-            self.prompted[pane].set_result(came)
-        result = await self.answer(method, params, pane)
-        writer.write(json.dumps({"id": request["id"], "result": result}).encode() + b"\n")
-        await writer.drain()
-        if pane in self.begun and method != "bench.idle":
+
+        def reply(result: dict[str, Any]) -> None:
+            transport.write(json.dumps({"id": request["id"], "result": result}).encode() + b"\n")
+            if method != "events.subscribe":
+                transport.close()
+
+        if method == "bench.idle":
+            self.idle(pane, reply)
+            return
+        if method == "agent.prompt" and pane in self.begun:
+            self.prompted(pane, came)
+        reply(self.answer(method, params, pane))
+        if method == "events.subscribe":
+            self.streams.add(transport)
+        if pane in self.begun:
             self.spent[pane] = self.spent.get(pane, 0.0) + time.perf_counter() - came
             self.asked[pane] = self.asked.get(pane, 0) + 1
-        if method == "events.subscribe":
-            self.streams.add(writer)
-            await reader.read()
-            self.streams.discard(writer)
-        writer.close()
 
-    async def answer(self, method: str, params: dict[str, Any], pane: str) -> dict[str, Any]:
+    def answer(self, method: str, params: dict[str, Any], pane: str) -> dict[str, Any]:
         """What the daemon gets."""
         match method:
             case "ping":
@@ -79,26 +79,27 @@ class Host:
             case "agent.prompt":
                 self.status[pane], self.changes[pane] = "working", self.changes[pane] + 1
                 return {}
-            case "bench.idle":
-                return await self.idle(pane)
             case _:
                 return {}
 
-    async def idle(self, pane: str) -> dict[str, Any]:
-        """The agent is idle; what it took until it was prompted."""
+    def idle(self, pane: str, reply: Callable[[dict[str, Any]], None]) -> None:
+        """The agent is idle; the answer comes when it is prompted."""
         self.status[pane], self.changes[pane] = "idle", self.changes[pane] + 1
-        self.prompted[pane] = asyncio.get_running_loop().create_future()
         event = {"event": "pane.agent_status_changed", "data": {"pane_id": pane}}
+        self.waiting[pane] = reply
         self.begun[pane] = time.perf_counter()
         for stream in self.streams:
             stream.write(json.dumps(event).encode() + b"\n")
-        came = await asyncio.wait_for(self.prompted[pane], 60)
-        took = came - self.begun.pop(pane)
-        return {
-            "took_ms": took * 1000,
-            "host_ms": self.spent.pop(pane, 0.0) * 1000,
-            "calls": self.asked.pop(pane, 0) + 1,
-        }
+
+    def prompted(self, pane: str, came: float) -> None:
+        """What it took from the event to the prompt, and how much of that were answers of this host."""
+        self.waiting.pop(pane)(
+            {
+                "took_ms": (came - self.begun.pop(pane)) * 1000,
+                "host_ms": self.spent.pop(pane, 0.0) * 1000,
+                "calls": self.asked.pop(pane, 0) + 1,
+            }
+        )
 
     def record(self, pane: str) -> dict[str, Any]:
         """Pane and agent record in one."""
@@ -117,9 +118,34 @@ class Host:
         }
 
 
+class Connection(asyncio.Protocol):
+    """One connection: a line, its answer."""
+
+    def __init__(self, host: Host) -> None:
+        self.host = host
+        self.buffer = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Here begins what this host takes for its answer."""
+        assert isinstance(transport, asyncio.Transport)
+        self.transport, self.came = transport, time.perf_counter()
+
+    def data_received(self, data: bytes) -> None:
+        """Answer once the line is whole."""
+        self.buffer += data
+        if self.buffer.endswith(b"\n"):
+            self.host.serve(self.buffer, self.came, self.transport)
+            self.buffer = b""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """A stream that ended hears nothing more."""
+        self.host.streams.discard(self.transport)
+
+
 async def main(path: str, panes: int) -> None:
     """Serve until the process is ended."""
-    server = await asyncio.start_unix_server(Host(panes).serve, path, limit=1 << 20)
+    host = Host(panes)
+    server = await asyncio.get_running_loop().create_unix_server(lambda: Connection(host), path)
     print("ready", flush=True)
     async with server:
         await server.serve_forever()

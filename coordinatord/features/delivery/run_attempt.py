@@ -46,6 +46,11 @@ RECENT_S: Final = 0.1
 """A look at the pane that began no longer ago is still the fresh one: what made it due was just that look."""
 
 
+STALE_S: Final = 1.0
+"""When the store took longer than this for the claim, the pane is looked at once more before anything is
+typed: somebody may have begun to type, or the agent to ask."""
+
+
 class Written(msgspec.Struct, frozen=True):
     """What is to be typed: the text, and what its receipt says. ``letter`` is a body that goes by file."""
 
@@ -59,6 +64,7 @@ class Claimed(msgspec.Struct, frozen=True):
 
     attempt: Attempt
     written: Written
+    seat: Seat
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -69,6 +75,8 @@ class Ready(msgspec.Struct, frozen=True):
     kind: AgentKind
     mark: Mark | None
     forced: bool
+    at: float
+    """When the look was over (awake seconds)."""
 
 
 class Letters(msgspec.Struct, frozen=True):
@@ -104,6 +112,7 @@ class Deliverer:
         self._witness = witness
         self._letters = letters
         self._shadower = shadower
+        self._clock = clock
         self._in_hand: set[AttemptId] = set()
         self._follower = Follower(database, lookout, typist, sources, witness, clock)
 
@@ -162,14 +171,21 @@ class Deliverer:
         seen, kind = judged.seen, self._kinds[looked.kind]
         assert isinstance(seen, Sighting), "the gate is clear only for a pane that was seen"
         mark = await self._witness.mark(kind, seen, looked.pid)
-        return Ready(judged, seen, kind, mark, forced)
+        return Ready(judged, seen, kind, mark, forced, self._clock.awake())
 
     async def _claim_and_type(self, seat: Seat, ready: Ready) -> tuple[Claimed, Stage] | None:
         claimed = await self._database.write(self._claim, seat, ready)
         if claimed is None:
             return None
         try:
-            stage, evidence = await self._write_and_type(claimed, ready.seen.pane)
+            held = await self._look_again_if_late(claimed, ready)
+            if held is None:
+                stage, evidence = await self._write_and_type(claimed, ready.seen.pane)
+            else:
+                stage, evidence = (
+                    "not-delivered",
+                    f"{held.reason}, once the store had let it through",
+                )
             await self._database.insist(
                 table.reach, self._sources, claimed.attempt.id, stage, evidence
             )
@@ -178,12 +194,23 @@ class Deliverer:
             raise
         return claimed, stage
 
+    async def _look_again_if_late(self, claimed: Claimed, ready: Ready) -> Held | None:
+        if self._clock.awake() - ready.at <= STALE_S:
+            return None
+        judged = await self._lookout.judge(claimed.seat)
+        looked = await self._typist.look(judged)
+        if isinstance(looked, Held):
+            return looked
+        return None if _same_place(ready.seen, judged.seen) else Held("absent")
+
     def _claim(self, tx: Transaction, seen_seat: Seat, ready: Ready) -> Claimed | None:
         """Re-read what is owed and who sits there; store the intent; build the text from what is left."""
         seat = SEATS.get(tx, seen_seat.id)
         if seat is None or seat.binding != seen_seat.binding or seat.occupant is None:
             return None
         judged, seen = ready.judged, ready.seen
+        if not _as_before(seen, self._lookout.sightings.cached(seen.pane)):
+            return None  # it was seen to change while we looked closer: it is looked at again
         shell = judged.shell or (judged.foreground.shell if judged.foreground else None)
         seat = refresh(tx, seat, seen.pane, refreshed(seat.occupant, seen, shell))
         wanted = self._wanted(tx, seat, seen, ready.forced)
@@ -209,7 +236,7 @@ class Deliverer:
         )
         run_wake.begin(tx, seat, attempt, wanted.named, held_back and not ready.forced)
         table.release(tx, seat.id)
-        return Claimed(record, written)
+        return Claimed(record, written, seat)
 
     def _wanted(
         self,
@@ -301,6 +328,15 @@ def _same_place(before: Sighting | Gone | Unseen, now: Sighting | Gone | Unseen)
     return not (isinstance(before, Sighting) and isinstance(now, Sighting)) or (
         before.pane == now.pane
     )
+
+
+def _as_before(before: Sighting, now: Sighting | Gone | Unseen) -> bool:
+    """Is what the host says of the agent still what it said when the look began? Labels may change."""
+    return isinstance(now, Sighting) and _agent(before) == _agent(now)
+
+
+def _agent(seen: Sighting) -> tuple[object, ...]:
+    return seen.terminal_id, seen.agent, seen.status, seen.state_change_seq, seen.live
 
 
 def _withheld(recipient: Recipient, may: tuple[Obligation, ...]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from coordinatord.features.attention import table
 from coordinatord.features.obligations.records import Obligation, Owed
-from coordinatord.ids import COORDINATOR
+from coordinatord.ids import COORDINATOR, SeatId
 from coordinatord.store.database import View
 
 
@@ -13,7 +13,7 @@ class Alerts:
 
     kinds = frozenset({"attention"})
 
-    def derive(self, view: View, now: float) -> Owed:
+    def derive(self, view: View, now: float, to: SeatId | None = None) -> Owed:
         found = table.owed(view)
         items = [
             Obligation(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from coordinatord.features.obligations.records import Obligation, Owed, Telling
 
 if TYPE_CHECKING:
+    from coordinatord.ids import SeatId
     from coordinatord.store.database import Transaction, View
 
 
@@ -15,8 +16,9 @@ class Source(Protocol):
 
     kinds: frozenset[str]
 
-    def derive(self, view: View, now: float) -> Owed:
-        """All that is owed of these kinds now; cost grows with what is open, not with history."""
+    def derive(self, view: View, now: float, to: SeatId | None = None) -> Owed:
+        """All that is owed of these kinds now; cost grows with what is open, not with history. ``to``: only
+        what this seat owes is asked for; more does no harm."""
 
     def phrase(self, obligation: Obligation) -> str:
         """The notice's words for it: record ids, no prose, for example ``question q-… on t-… is open``."""

@@ -22,9 +22,9 @@ class Communication:
 
     kinds = frozenset(derivation.PHRASES)
 
-    def derive(self, view: View, now: float) -> Owed:
+    def derive(self, view: View, now: float, to: SeatId | None = None) -> Owed:
         """See `Source`."""
-        asked, sent = questions.owed(view), messages.owed(view, now)
+        asked, sent = questions.owed(view, to), messages.owed(view, now)
         filed, reviewed = reports.owed(view), reports.reviews_owed(view)
         requested = briefs.requested(view)
         of = [each.task for each in asked.items if isinstance(each.state, Open)]
@@ -76,10 +76,16 @@ class Sources:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = tuple(sources)
         self._by_kind = {kind: source for source in sources for kind in source.kinds}
+        self._speaking = {
+            kind: source for kind, source in self._by_kind.items() if isinstance(source, Speaking)
+        }
 
     def owed(self, view: View, now: float) -> Owed:
         """Everything owed now, in the order in which it came about."""
-        parts = [source.derive(view, now) for source in self._sources]
+        return self._derive(view, now, None)
+
+    def _derive(self, view: View, now: float, to: SeatId | None) -> Owed:
+        parts = [source.derive(view, now, to) for source in self._sources]
         return Owed(
             items=sorted((item for part in parts for item in part.items), key=lambda o: o.seq),
             unreadable=[name for part in parts for name in part.unreadable],
@@ -87,7 +93,7 @@ class Sources:
 
     def owed_to(self, view: View, now: float, seat: SeatId) -> Owed:
         """What one seat owes."""
-        owed = self.owed(view, now)
+        owed = self._derive(view, now, seat)
         return Owed(
             items=[item for item in owed.items if item.to == seat], unreadable=owed.unreadable
         )
@@ -101,8 +107,8 @@ class Sources:
     def telling(self, tx: Transaction, obligation: str, telling: Telling) -> None:
         """Let the debt's source know how its attempt stands, where it wants to."""
         kind, _, record = obligation.partition(":")
-        source = self._by_kind.get(kind)
-        if isinstance(source, Speaking):
+        source = self._speaking.get(kind)
+        if source is not None:
             source.telling(tx, record, telling)
 
     def of(self, obligation: Obligation) -> Source:

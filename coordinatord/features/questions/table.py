@@ -32,6 +32,9 @@ QUESTIONS: Final = RecordTable(
 )
 
 
+_OWED: Final = "state IN ('open', 'answered')"
+
+
 def _state(question: Question) -> str:
     return str(question.state.__struct_config__.tag)
 
@@ -56,9 +59,12 @@ def question_named(view: View, name: str) -> Question:
     return question
 
 
-def owed(view: View) -> Found[Question]:
-    """Questions that wait for an answer or for its application."""
-    return QUESTIONS.select(view, "state IN ('open', 'answered')")
+def owed(view: View, to: SeatId | None = None) -> Found[Question]:
+    """Questions that wait for an answer or for its application; ``to``: answers to other workers are left
+    out (whom an open question waits for, its task says)."""
+    if to is None:
+        return QUESTIONS.select(view, _OWED)
+    return QUESTIONS.select(view, f"{_OWED} AND (state = 'open' OR 'worker:' || task = ?)", to)
 
 
 def of_task(view: View, task: TaskId) -> Found[Question]:

@@ -19,7 +19,7 @@ from coordinatord.features.tool_runs.records import (
     Typing,
     Waiting,
 )
-from coordinatord.ids import PaneId, ProcessId
+from coordinatord.ids import PaneId, ProcessId, SeatId
 from coordinatord.store.database import Transaction, View
 from coordinatord.store.records import Found, RecordTable
 from coordinatord.terminals.port import Occupant
@@ -222,7 +222,7 @@ class ToolRunDebts:
 
     kinds = frozenset({"tool-run"})
 
-    def derive(self, view: View, now: float) -> Owed:
+    def derive(self, view: View, now: float, to: SeatId | None = None) -> Owed:
         """See `Source`."""
         found = RUNS.select(view, "owed = 1")
         return Owed(

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from coordinatord.features.delivery.requests import NoticeSeat, PumpNow
+from coordinatord.features.delivery.run_attempt import STALE_S
 from coordinatord.features.messages.requests import SendMessage
+from coordinatord.features.obligations.records import Obligation
+from coordinatord.features.obligations.table import Communication
 from coordinatord.features.panes.requests import BindSeat
 from coordinatord.features.questions.requests import AnswerQuestion
 from coordinatord.ids import COORDINATOR, PaneId
@@ -106,6 +109,55 @@ async def test_busy_wins_over_an_earlier_look(tmp_path: Path, method: str) -> No
         await house.rest()
         assert house.prompts(boss) == []
         await until_held(house, question, "busy")
+
+
+async def test_what_was_seen_to_change_meanwhile_is_looked_at_again(tmp_path: Path) -> None:
+    """§3.8.11: the screen that comes back slowly is an old one; what the host has said since wins."""
+    async with living(tmp_path) as house:
+        boss, _, question = await held_question(house)
+
+        async def begin_to_work() -> None:
+            house.host.at(boss).shown = house.host.at(boss).screen(ansi=True)
+            house.host.set_status(boss, "working")
+            await house.until(lambda: house.parts.sightings.panes[boss].status == "working")
+
+        on_call(house, "read", boss, begin_to_work)
+        house.host.set_status(boss, "idle")
+        await house.until(lambda: house.host.agent(boss).status == "working")
+        await house.rest()
+        await until_held(house, question, "busy")
+        assert (house.prompts(boss), await house.attempts()) == ([], [])
+
+
+@pytest.mark.parametrize("meanwhile", ["draft", "nothing"])
+async def test_a_store_that_takes_its_time_makes_the_look_an_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, meanwhile: str
+) -> None:
+    """§3.8.11, G-7: after seconds of waiting for the claim the pane is looked at once more."""
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        honest = Communication.phrase
+
+        def slowly(source: Communication, item: Obligation) -> str:
+            monkeypatch.setattr(Communication, "phrase", honest)
+            house.clock.skip(5 * STALE_S)
+            if meanwhile == "draft":
+                house.host.type_draft(boss, "could you look at")
+            return honest(source, item)
+
+        monkeypatch.setattr(Communication, "phrase", slowly)
+        question = await ask(house, task, worker)
+        if meanwhile == "nothing":
+            await house.until(lambda: house.prompts(boss))
+            return
+        await until_held(house, question, "draft")
+        await house.rest()
+        assert house.prompts(boss) == []
+        tried = await house.attempts()
+        assert [each.stage for each in tried] == ["not-delivered"]
+        assert tried[0].trail[-1].evidence.startswith("draft")
+        house.host.agent(boss).composer = ""
+        await house.until(lambda: house.prompts(boss))
 
 
 async def test_a_permission_dialog_is_not_typed_into(tmp_path: Path) -> None:
