@@ -21,6 +21,7 @@ from coordinatord.features.questions import requests as questions
 from coordinatord.features.reports import requests as reports
 from coordinatord.features.tasks import requests as tasks
 from coordinatord.features.tool_runs import requests as tools
+from coordinatord.features.trace import requests as trace
 from coordinatord.features.typing import requests as typing
 from coordinatord.features.upkeep import requests as upkeep
 from coordinatord.features.views import requests as views
@@ -124,6 +125,7 @@ REQUESTS: Final[tuple[type[Request[Any]], ...]] = (
     daemon.Hello,
     tools.ClaimRun,
     tools.FinishRun,
+    trace.RecordTrace,
     *(command.request for command in COMMANDS),
 )
 """Every method there is."""

@@ -23,6 +23,7 @@ FEATURE_ORDER: Final = (
     ("sidebar",),
     ("views",),
     ("upkeep",),
+    ("trace",),
     ("intake",),
     ("dispatch",),
     ("validation_loops",),
@@ -49,6 +50,7 @@ FEATURE_BASE: Final = (
     "coordinatord.prose",
     "coordinatord.redaction",
     "coordinatord.clock",
+    "coordinatord.tracing",
 )
 CLIENTS_MAY: Final = (
     *FOUNDATION,
@@ -92,9 +94,12 @@ MAY_IMPORT: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("coordinatord.prose", ("coordinatord.errors",), "the check of texts stands alone"),
     ("coordinatord.redaction", (), "patterns stand alone"),
     ("coordinatord.clock", (), "the clock stands alone"),
+    ("coordinatord.tracing", (), "whoever decides tells it, and knows nobody who listens"),
     ("coordinatord.folders", (), "every command imports it: it must be small"),
     ("coordinatord.errors", ("coordinatord.ids",), "errors stand alone"),
     ("coordinatord.ids", (), "ids stand alone"),
+    ("coordctl.commands.trace", (*CLIENTS_MAY, "coordctl", "coordinatord.folders",
+     "coordinatord.features.trace", "coordinatord.kinds"), "a replay is the daemon's own decisions, without a daemon"),
     ("coordctl", CLIENTS_MAY, "a client needs no part of the daemon"),
     ("coordinatord_mcp", CLIENTS_MAY, "a client needs no part of the daemon"),
 )  # fmt: skip

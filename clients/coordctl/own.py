@@ -26,6 +26,8 @@ RUNNERS: Final[dict[str, tuple[str, str]]] = {
     "tool run": ("tool", "run"),
     "tool tail": ("tool", "tail"),
     "tool result": ("tool", "result"),
+    "trace record": ("trace", "record"),
+    "trace replay": ("trace", "replay"),
 }
 """Command and the function in ``coordctl.commands`` that runs it, instead of one call."""
 
@@ -70,6 +72,35 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
             }
         },
         "positional": ("pane",),
+    },
+    "trace record": {
+        "help": "Write down what the daemon sees and decides, with every text masked, for a bug report.",
+        "fields": {
+            "file": {
+                "kind": "text",
+                "help": "Where to write, by default coordinatord-trace.jsonl; must not be there yet. "
+                "- is standard output.",
+            },
+            "for_s": {
+                "kind": "number",
+                "metavar": "S",
+                "help": "Seconds to record; without it until you interrupt it.",
+            },
+            "limit_mb": {
+                "kind": "number",
+                "metavar": "MB",
+                "help": "Stop when the file is this large; by default 100.",
+            },
+        },
+        "positional": ("file",),
+    },
+    "trace replay": {
+        "help": "Decide again on what a trace says, without daemon and terminal host, and tell where it "
+        "comes out otherwise.",
+        "fields": {
+            "file": {"kind": "text", "required": True, "help": "The trace; - is standard input."}
+        },
+        "positional": ("file",),
     },
     "demo": {
         "help": "Watch a question travel between two scripted agents, in a workspace of its own.",

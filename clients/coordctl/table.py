@@ -728,11 +728,14 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
              'positional': ('task',)},
  'prune': {'method': 'upkeep.prune',
            'mutates': True,
-           'help': 'Remove archived tasks that are older, with their records. Living seats and '
-                   'debts are kept.',
+           'help': 'Remove archived tasks that are older, with their records, and what else is '
+                   'over and as old.\n'
+                   '\n'
+                   'Living seats and debts are kept.',
            'fields': {'older_than_s': {'kind': 'duration',
                                        'required': True,
-                                       'help': 'Age since it was archived, for example 90d.'},
+                                       'help': 'Age since it was archived or over, for example '
+                                               '90d.'},
                       'dry_run': {'kind': 'switch', 'help': 'Only say what would be removed.'},
                       'key': {'kind': 'text',
                               'help': 'Name this call: repeating it with the same key does '

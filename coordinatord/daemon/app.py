@@ -229,6 +229,7 @@ class Daemon:
             group.start_soon(self._hear_signals)
             group.start_soon(self._tell_counts)
             await group.start(keep, "watches", parts.watches.run)
+            await group.start(keep, "recorder", parts.recorder.run)
             await group.start(keep, "intake", parts.intake.run)
             await group.start(keep, "pump", parts.pump.run)
             await group.start(keep, "settler", parts.settler.run)

@@ -60,6 +60,10 @@ from coordinatord.features.tool_runs.run import ToolRuns
 from coordinatord.features.tool_runs.run_place import Placer
 from coordinatord.features.tool_runs.run_runner import RunnerMethods
 from coordinatord.features.tool_runs.table import ToolRunDebts
+from coordinatord.features.trace.records import Recording
+from coordinatord.features.trace.requests import RecordTrace
+from coordinatord.features.trace.run import Recorder
+from coordinatord.features.trace.run_terminal import told_of
 from coordinatord.features.typing.methods import TypingMethods
 from coordinatord.features.typing.requests import PauseTyping, ResumeTyping, SendToPane
 from coordinatord.features.typing.run import Typist
@@ -75,6 +79,7 @@ from coordinatord.kinds import AgentKind
 from coordinatord.server.dispatch import Link, Route
 from coordinatord.store.database import Database
 from coordinatord.terminals.port import HostFacts, Terminal, backstop_interval
+from coordinatord.tracing import Trace
 from coordinatord.wire.openrpc import document
 from coordinatord.wire.requests import Listing
 
@@ -120,10 +125,12 @@ class Parts:
         self.pulse = Pulse()
         self.failing: dict[str, str] = {}
         self.sightings = Sightings(clock)
-        self.lookout = Lookout(ground.terminal, self.sightings, clock)
+        self.trace = Trace()
+        terminal = told_of(ground.terminal, self.trace, clock)
+        self.lookout = Lookout(terminal, self.sightings, clock, self.trace)
         self.host_facts: HostFacts | None = None
         self.typist = Typist(
-            ground.terminal, self.lookout, ground.kinds, clock, self._host_may_be_typed_to
+            terminal, self.lookout, ground.kinds, clock, self._host_may_be_typed_to
         )
         self.sources = Sources([Communication(), Alerts(), ToolRunDebts(), *more_sources])
         self.switch = Switch(ground.settings.delivery.events)
@@ -164,6 +171,7 @@ class Parts:
             self.switch,
             self.pulse,
             self._setbacks("delivery to"),
+            self.trace,
         )
         self.attendant = Attendant(
             database,
@@ -175,13 +183,14 @@ class Parts:
         )
         self.intake = Intake(
             database,
-            ground.terminal,
+            terminal,
             self.lookout,
             clock,
             lambda count: backstop_interval(count, backstop_s),
             self.pulse,
         )
         self.watches = Watches(database)
+        self.recorder = Recorder(database, ground.kinds, clock, ground.source, self.trace)
         self.ager = Ager(
             database, ground.terminal, self.sources, clock, ground.settings.alerts.after_s
         )
@@ -269,6 +278,7 @@ class Parts:
             frame.reading(view_requests.ExplainRecord, view.why),
             frame.reading(view_requests.ReadStatus, view.status),
             frame.following(view_requests.SubscribeWatch, self.watches.subscribe),
+            frame.following(RecordTrace, self._record),
             frame.asking(
                 view_requests.WaitFor, Waits(ground.database, self.lookout, ground.clock).wait
             ),
@@ -308,6 +318,9 @@ class Parts:
 
     def _spelling(self, terminal_id: str) -> str:
         return notice.spelling(self.ground.surroundings.coordctl, terminal_id in self._ours)
+
+    async def _record(self, link: Link, caller: Caller, request: RecordTrace) -> Recording:
+        return await self.recorder.record(link, self.host_facts)
 
     async def _open(self, caller: Caller, request: OpenPane) -> object:
         opened = await self.launcher.open(caller, request)

@@ -137,6 +137,7 @@ def good_requests(names: dict[str, str]) -> dict[str, tuple[Who, dict[str, Any]]
         "record.show": ("person", {"id": names["open"]}),
         "record.why": ("person", {"id": names["open"]}),
         "watch.subscribe": ("person", {"since": 0}),
+        "trace.record": ("person", {}),
         "daemon.status": ("person", {}),
         "delivery.notice": ("boss", {"seat": "coordinator"}),
         "delivery.pump": ("boss", {}),

@@ -117,10 +117,16 @@ def test_the_detail_carries_no_text_of_the_pane() -> None:
     assert held == Held("draft", "a draft of 9 characters")
 
 
-def test_without_rules_for_the_kind_nothing_is_typed() -> None:
-    seen: Sighting = sighting(agent="strange")
-    held = gate.verdict(None, seen, None)
-    assert isinstance(held, Held)
-    assert held.reason == "no-composer"
-    assert gate.verdict(KINDS["codex"], sighting(), None) == Clear("codex")
-    assert gate.verdict(KINDS["codex"], sighting(), Held("busy")) == Held("busy")
+def test_all_looks_together() -> None:
+    """The first that forbids it says why; a kind without rules is no agent that could be typed to."""
+
+    def verdict(seen: Sighting, outcome: Outcome, reading: Reading | None) -> str:
+        found = gate.verdict(seen, outcome, front("codex"), reading, KINDS)
+        return found.reason if isinstance(found, Held) else f"{found}"
+
+    assert verdict(sighting(), "same", Composer()) == f"{Clear('codex', 7)}"
+    assert verdict(sighting(), "same", Composer("a draft")) == "draft"
+    assert verdict(sighting(), "same", None) == "no-composer"
+    assert verdict(sighting(status="working"), "same", Composer()) == "busy"
+    assert verdict(sighting(), "replaced", Composer()) == "replaced"
+    assert verdict(sighting(agent="strange"), "same", Composer()) == "not-agent"

@@ -79,6 +79,14 @@ class Recipient(msgspec.Struct, frozen=True, kw_only=True):
     """Debts that wait behind an outstanding wake episode."""
 
 
+class Decided(msgspec.Struct, frozen=True):
+    """What one decision went by, for a trace; ``now`` is wall time."""
+
+    recipient: Recipient
+    now: float
+    decision: Decision
+
+
 def classify(told: Told | None) -> Class:
     """How far telling has come."""
     if told is None:

@@ -35,6 +35,7 @@ from coordinatord.store import journal
 from coordinatord.store.changes import wait_for_news
 from coordinatord.store.database import PASSING, Database
 from coordinatord.terminals.port import Sighting
+from coordinatord.tracing import Trace
 
 LINES_AT_ONCE: Final = 500
 TELLING: Final = frozenset({"question", "message", "report", "verification", "seat", "review"})
@@ -82,6 +83,7 @@ class Pump:
         switch: Switch,
         pulse: Pulse,
         setbacks: Setbacks,
+        trace: Trace,
     ) -> None:
         self._database = database
         self._switch = switch
@@ -95,6 +97,7 @@ class Pump:
         self._holds = Holds(database)
         self._debts = Debts(database, sources, clock, backstop_s)
         self._setbacks = setbacks
+        self._trace = trace
         self._looks: dict[SeatId, Look] = {}
         self._shown: dict[SeatId, Seen] = {}
         self._begun_at = -GIVE_WAY_S
@@ -171,7 +174,7 @@ class Pump:
         for seat in owing.groups:
             if only is not None and seat not in only:
                 continue
-            match pacing.decide(self._recipient(owing, seat, forced), self._clock.wall()):
+            match self._decide(owing, seat, forced):
                 case Due():
                     begun[seat] = anyio.Event()
                     if self._group is None or self._stopping:
@@ -235,7 +238,7 @@ class Pump:
         for seat in owing.groups:
             if seat in self._under_way:
                 continue
-            decision = pacing.decide(self._recipient(owing, seat, False), now)
+            decision = self._decide(owing, seat)
             match decision:
                 case Due():
                     free.discard(seat)
@@ -258,11 +261,10 @@ class Pump:
         owing = self._debts.remembered()
         if owing is None:
             return
-        now = self._clock.wall()
         for name in owing.groups:
             if name in self._under_way or self._shown.get(name) is self._seen(owing, name):
                 continue
-            if isinstance(pacing.decide(self._recipient(owing, name, False), now), Due):
+            if isinstance(self._decide(owing, name), Due):
                 self._begin(owing.seats[name])
 
     def _giving_way(self) -> float:
@@ -274,6 +276,12 @@ class Pump:
             since = self._gives_way_since = self._gives_way_since or now
             left = min(left, since + GIVE_WAY_AT_MOST_S - now)
         return left
+
+    def _decide(self, owing: Owing, name: SeatId, forced: bool = False) -> pacing.Decision:
+        recipient, now = self._recipient(owing, name, forced), self._clock.wall()
+        decision = pacing.decide(recipient, now)
+        self._trace.tell(pacing.Decided(recipient, now, decision))
+        return decision
 
     def _recipient(self, owing: Owing, name: SeatId, forced: bool) -> Recipient:
         seat = owing.seats.get(name)

@@ -10,7 +10,7 @@ from typing import Final
 import msgspec
 
 from coordinatord.features.panes.records import Outcome
-from coordinatord.ids import ProcessId
+from coordinatord.ids import ProcessId, SeatId
 from coordinatord.terminals.port import Occupant, Sighting
 
 STANDS: Final[frozenset[Outcome]] = frozenset({"same", "new-conversation", "handoff", "restored"})
@@ -18,6 +18,16 @@ STANDS: Final[frozenset[Outcome]] = frozenset({"same", "new-conversation", "hand
 
 RECLAIMABLE: Final[frozenset[Outcome]] = frozenset({"replaced", "absent"})
 """Outcomes under which another pane may take the coordinator's seat deliberately."""
+
+
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
+    """What a judgement went by, for a trace: see `judge`."""
+
+    seat: SeatId
+    recorded: Occupant | None
+    seen: Sighting | Gone | Unseen
+    shell: ProcessId | None
+    outcome: Outcome
 
 
 class Unseen(msgspec.Struct, frozen=True):

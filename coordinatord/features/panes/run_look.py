@@ -7,12 +7,13 @@ import msgspec
 
 from coordinatord.clock import Clock
 from coordinatord.errors import HostRefused, PaneMissing, Unreachable
-from coordinatord.features.panes.judgement import Gone, Unseen, judge, needs_shell
+from coordinatord.features.panes.judgement import Gone, Judgement, Unseen, judge, needs_shell
 from coordinatord.features.panes.proof import find_pane
 from coordinatord.features.panes.records import Outcome, Seat
 from coordinatord.features.panes.sightings import Sightings
 from coordinatord.ids import PaneId, ProcessId
 from coordinatord.terminals.port import Foreground, Sighting, Terminal
+from coordinatord.tracing import Trace
 
 _PROBES_AT_ONCE = 4
 """Shell probes under way together: the host answers them on one loop (herdr-protocol.md §8)."""
@@ -30,7 +31,10 @@ class Judged(msgspec.Struct, frozen=True):
 class Lookout:
     """The one that asks the host about panes. Every answer goes into ``sightings`` too."""
 
-    def __init__(self, terminal: Terminal, sightings: Sightings, clock: Clock) -> None:
+    def __init__(
+        self, terminal: Terminal, sightings: Sightings, clock: Clock, trace: Trace | None = None
+    ) -> None:
+        self.trace = trace or Trace()
         self.terminal = terminal
         self.sightings = sightings
         self._clock = clock
@@ -89,7 +93,7 @@ class Lookout:
         known = find_pane(seat, self.sightings.panes)
         pane = known.pane if isinstance(known, Sighting) else seat.pane
         if pane is None:
-            return Judged(judge(seat.occupant, Gone(), None), Gone())
+            return self._judged(seat, Gone(), None)
         seen = (self._looked(known, recent_s) if recent_s else None) or await self.look(pane)
         foreground: Foreground | None = None
         shell: ProcessId | None = None
@@ -98,7 +102,20 @@ class Lookout:
             if shell is None and needs_shell(seat.occupant, seen):
                 foreground = await self.foreground(seen)
                 shell = foreground.shell if foreground else None
-        return Judged(judge(seat.occupant, seen, shell), seen, shell, foreground)
+        return self._judged(seat, seen, shell, foreground)
+
+    def _judged(
+        self,
+        seat: Seat,
+        seen: Sighting | Gone | Unseen,
+        shell: ProcessId | None,
+        foreground: Foreground | None = None,
+    ) -> Judged:
+        outcome = judge(seat.occupant, seen, shell)
+        self.trace.tell(
+            Judgement(seat=seat.id, recorded=seat.occupant, seen=seen, shell=shell, outcome=outcome)
+        )
+        return Judged(outcome, seen, shell, foreground)
 
     async def _probe_new_shells(self) -> None:
         limiter = anyio.Semaphore(_PROBES_AT_ONCE)

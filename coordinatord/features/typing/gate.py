@@ -108,11 +108,18 @@ def composer_empty(reading: Reading) -> Held | None:
 
 
 def verdict(
-    kind: AgentKind | None, seen: Sighting, obstacle: Held | None, pid: int | None = None
+    seen: Sighting | Gone | Unseen,
+    outcome: Outcome,
+    foreground: Foreground | None,
+    reading: Reading | None,
+    kinds: Mapping[str, AgentKind],
 ) -> Held | Clear:
-    """The gate's answer after all looks."""
-    if obstacle is not None:
-        return obstacle
-    if kind is None:
-        return Held("no-composer", f"no screen rules for agents of kind {seen.agent}")
-    return Clear(kind.name, pid)
+    """The gate's answer after all looks. ``reading`` is None where what came before forbade it anyway."""
+    obstacle = occupant_stands(seen, outcome)
+    if obstacle is not None or not isinstance(seen, Sighting):
+        return obstacle or Held("absent")
+    obstacle = agent_in_front(seen, foreground, kinds) or composer_empty(reading or Unclear())
+    program = program_of(seen, foreground, kinds)
+    if obstacle is not None or seen.agent is None or program is None:
+        return obstacle or Held("not-agent")
+    return Clear(seen.agent, program.pid)

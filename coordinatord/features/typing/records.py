@@ -6,7 +6,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from coordinatord.features.panes.judgement import Gone, Unseen
+from coordinatord.features.panes.records import Outcome
 from coordinatord.ids import SeatId
+from coordinatord.kinds import Reading
+from coordinatord.terminals.port import Foreground, Sighting
 
 Obstacle = Literal[
     "busy", "blocked", "draft", "dialog", "no-composer", "launching", "unknown", "absent", "replaced",
@@ -36,6 +40,17 @@ class Clear(msgspec.Struct, frozen=True):
 
     kind: str
     pid: int | None = None
+
+
+class Looked(msgspec.Struct, frozen=True):
+    """What the gate went by, for a trace; ``screen`` is the pane's text, None where it was not read."""
+
+    seen: Sighting | Gone | Unseen
+    outcome: Outcome
+    foreground: Foreground | None
+    reading: Reading | None
+    screen: str | None
+    verdict: Held | Clear
 
 
 class Typed(msgspec.Struct, frozen=True):

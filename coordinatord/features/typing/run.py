@@ -16,6 +16,7 @@ from coordinatord.features.typing import gate
 from coordinatord.features.typing.records import (
     Clear,
     Held,
+    Looked,
     MaybeTyped,
     NotTyped,
     Typed,
@@ -77,17 +78,17 @@ class Typist:
             return Held("paused")
         if not self._may_type():
             return Held("host-protocol")
-        obstacle = gate.occupant_stands(judged.seen, judged.outcome)
-        seen = judged.seen
-        if obstacle is not None or not isinstance(seen, Sighting):
-            return obstacle or Held("absent")
-        foreground = judged.foreground or await self._lookout.foreground(seen)
-        obstacle = gate.agent_in_front(seen, foreground, self._kinds)
-        kind = self._kinds.get(seen.agent or "")
-        if obstacle is None and kind is not None:
-            obstacle = gate.composer_empty(await self.reading(seen.pane, kind))
-        program = gate.program_of(seen, foreground, self._kinds)
-        return gate.verdict(kind, seen, obstacle, program.pid if program else None)
+        seen, outcome, foreground = judged.seen, judged.outcome, judged.foreground
+        reading: Reading | None = None
+        screen: str | None = None
+        if isinstance(seen, Sighting) and gate.occupant_stands(seen, outcome) is None:
+            foreground = foreground or await self._lookout.foreground(seen)
+            kind = self._kinds.get(seen.agent or "")
+            if kind and gate.agent_in_front(seen, foreground, self._kinds) is None:
+                reading, screen = await self.screen(seen.pane, kind)
+        verdict = gate.verdict(seen, outcome, foreground, reading, self._kinds)
+        self._lookout.trace.tell(Looked(seen, outcome, foreground, reading, screen, verdict))
+        return verdict
 
     async def reading(self, pane: PaneId, kind: AgentKind) -> Reading:
         """What the pane's screen shows now; `Unclear` if it cannot be read."""
