@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import Final
 
 from coordinatord.errors import Refused
 
+_HARMLESS: Final = frozenset("\u200c\u200d")
+"""What joins emoji and letters."""
 LIMIT_BYTES: Final = 256 * 1024
 """Longest text of one record, in bytes of UTF-8 (coordination.md §1.10)."""
 
@@ -41,3 +44,11 @@ def accept(text: str, what: str, limit: int = LIMIT_BYTES) -> str:
             "Put the long part into a file and name the file.",
         )
     return text
+
+
+def is_line(text: str) -> bool:
+    """One line that does nothing to a terminal: blanks of all scripts are text, too."""
+    return all(
+        each.isprintable() or each in _HARMLESS or unicodedata.category(each) == "Zs"
+        for each in text
+    )

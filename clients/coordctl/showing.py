@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
     Record = dict[str, Any]
 
+_HARMLESS: Final = (
+    "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u200c\u200d\u202f\u205f\u3000"
+)
+"""Blanks of all scripts, and what joins emoji and letters: Python does not call them printable."""
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
@@ -35,7 +40,7 @@ def lasting(seconds: float) -> str:
 
 def visible(text: str, *, lines: bool = False) -> str:
     """The text without control characters, so that it cannot drive the terminal it is shown on."""
-    kept = "\n\t" if lines else ""
+    kept = _HARMLESS + "\n\t" if lines else _HARMLESS
     return "".join(each if each.isprintable() or each in kept else _escaped(each) for each in text)
 
 

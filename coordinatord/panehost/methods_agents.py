@@ -7,6 +7,7 @@ from __future__ import annotations
 import functools
 import logging
 import shlex
+import unicodedata
 from collections.abc import Callable
 from typing import Final
 
@@ -106,7 +107,7 @@ def start_agent(host: Host, params: requests_agents.AgentStart) -> Answer:
             "agent start timeout must be greater than 3000ms and at most 300000ms",
         )
     hosted = _launch_pane(host, params.pane_id)
-    if any(not argument.isprintable() for argument in params.args):
+    if any(map(_holds_control, params.args)):
         raise Failed(
             "invalid_agent_argument",
             "agent arguments cannot be encoded safely for the target shell",
@@ -314,3 +315,7 @@ def _not_ready(target: str) -> Failed:
 
 def _agent_info(host: Host, hosted: HostedPane) -> Answer:
     return {"type": "agent_info", "agent": views.agent_info(host, hosted)}
+
+
+def _holds_control(argument: str) -> bool:
+    return any(unicodedata.category(each) in ("Cc", "Cs") for each in argument)

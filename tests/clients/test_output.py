@@ -47,6 +47,9 @@ def test_text_of_agents_cannot_drive_the_terminal() -> None:
     shown = showing.visible(odd, lines=True)
     assert shown == "a\\x1b[2Jb\\x07c\\x9b1md\\ud800e\\u202ef\\r"
     assert showing.visible("é 中 😀\n\tx", lines=True) == "é 中 😀\n\tx"
+    text = "全角\u3000空白 ❯\u00a0x 👩\u200d👧"
+    assert showing.visible(text) == text
+    assert showing.visible("\u202e\u2066\u200b\x9b") == r"\u202e\u2066\u200b\x9b"
 
 
 def shown(words: str, result: Any, capsys: pytest.CaptureFixture[str]) -> str:

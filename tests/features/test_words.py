@@ -193,6 +193,7 @@ def test_a_command_names_a_program_and_is_bounded(command: tuple[str, ...], reas
 
 def test_a_label_is_one_printable_line() -> None:
     one_line("tests", "label")
+    one_line("全角\u3000空白 👩\u200d👧", "label")
     one_line(None, "label")
     for bad in ("a\nb", "a\x1b]0;b", "a\u2028b", "a\u202eb", "", "  ", "x" * 1025):
         with pytest.raises(Refused):

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from coordinatord.errors import Refused
+from coordinatord.prose import is_line
 
 LONGEST_LINE: Final = 16 * 1024
 """Characters of a line that is typed into a shell: its editor draws and keeps every one of them."""
@@ -51,7 +52,7 @@ def one_line(text: str | None, what: str) -> None:
     Raises:
         Refused: ``bad-params`` for control characters, line breaks, blank and overlong texts.
     """
-    if text is not None and not (text.isprintable() and 0 < len(text.strip()) <= LONGEST_NAME):
+    if text is not None and not (is_line(text) and 0 < len(text.strip()) <= LONGEST_NAME):
         raise Refused(
             "bad-params",
             f"The {what} must be one printable line of 1 to {LONGEST_NAME} characters.",

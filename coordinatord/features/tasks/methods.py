@@ -10,7 +10,7 @@ from coordinatord.features.tasks import table
 from coordinatord.features.tasks.records import LaunchSpecification, Task
 from coordinatord.features.tasks.requests import ListTasks, NewTask
 from coordinatord.features.tasks.run_bind import seat_worker
-from coordinatord.prose import accept
+from coordinatord.prose import accept, is_line
 from coordinatord.store.database import Transaction, View
 from coordinatord.wire.requests import Listing
 
@@ -34,7 +34,7 @@ class TaskMethods:
 def new(tx: Transaction, caller: Caller, request: NewTask, found: Present | None) -> Task:
     """Record the task, and its worker's seat."""
     accept(request.title, "the title", TITLE_BYTES)
-    if not request.title.isprintable():
+    if not is_line(request.title):
         raise Refused(
             "bad-params", "The title must be one printable line.", "Put the rest into --brief."
         )

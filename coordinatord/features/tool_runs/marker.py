@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Sequence
 
 from coordinatord.errors import Refused
+from coordinatord.prose import is_line
 
 _QUOTES_LIKE_SH = frozenset({"bash", "dash", "zsh", "sh", "ksh", "mksh", "ash", "busybox"})
 
@@ -22,7 +23,7 @@ def typed(command: Sequence[str], run: str, shell: str) -> str:
         Refused: ``bad-params`` for control characters, ``not-here`` for a shell we cannot speak.
     """
     text = command[0] if len(command) == 1 else shlex.join(command)
-    if not text.isprintable():
+    if not is_line(text):
         raise Refused(
             "bad-params",
             "A command for --in-shell holds a control character or a line break.",

@@ -13,6 +13,7 @@ import msgspec
 
 from coordinatord.errors import Refused
 from coordinatord.ids import PaneId
+from coordinatord.prose import is_line
 from coordinatord.terminals.port import Foreground, Sighting
 
 LONGEST_LABEL: Final = 64
@@ -96,7 +97,7 @@ def check_label(label: str) -> str:
             f"The label has more than {LONGEST_LABEL} characters.",
             "Take one printable word or two.",
         )
-    if not label.isprintable() or label != label.strip():
+    if not is_line(label) or label != label.strip():
         raise Refused(
             "bad-params",
             "The label holds a control character, or a blank at an end.",
