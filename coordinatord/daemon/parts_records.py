@@ -70,7 +70,7 @@ def upkeep(parts: Parts, frame: Frame) -> list[Route]:
     )
     return [
         frame.writing(upkeep_requests.ArchiveTask, methods.archive),
-        frame.writing(upkeep_requests.Prune, methods.prune),
+        frame.acting(upkeep_requests.Prune, methods.prune),
         frame.reading(upkeep_requests.Export, methods.export),
         frame.acting(upkeep_requests.BackUp, methods.back_up),
         frame.asking(upkeep_requests.Examine, methods.examine),

@@ -115,7 +115,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Meta(
             ge=0,
             le=3650,
-            description="Archived tasks are removed after that; 0 keeps them for ever.",
+            description="What is over for so long is removed; 0 keeps everything for ever.",
             extra={"unit": "days"},
         ),
     ] = 0

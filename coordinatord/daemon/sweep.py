@@ -1,4 +1,4 @@
-"""What time alone changes: expired messages, old idempotency keys, old archived tasks, panes long gone."""
+"""What time alone changes: expired messages, old idempotency keys, what is long over, panes long gone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinatord.errors import Refused
 from coordinatord.features.messages import table as messages
-from coordinatord.features.upkeep import table as upkeep
+from coordinatord.features.upkeep.run_retention import Retention
 from coordinatord.store import keys
 from coordinatord.store.database import Transaction
 
@@ -21,14 +21,15 @@ DAY_S: Final = 86400.0
 async def sweep(parts: Parts, log: Any) -> None:
     """Go round for ever. A refusal of the store is told, and the next round tries again."""
     ground, prune_at = parts.ground, 0.0
+    retention = Retention(ground.database, parts.sightings, parts.sources, ground.premises)
     while True:
         now = ground.clock.awake()
         try:
             await ground.database.write(_expire)
             if ground.settings.retention_days and now >= prune_at:
-                age_s = ground.settings.retention_days * DAY_S
-                await ground.database.write(upkeep.prune, age_s, False, parts.sources)
-                prune_at = now + RETAIN_EVERY_S
+                before = ground.clock.wall() - ground.settings.retention_days * DAY_S
+                pruned = await retention.apply(before, dry_run=False)
+                prune_at = now if pruned.more else now + RETAIN_EVERY_S
         except Refused as error:
             log.warning("sweep-failed", reason=error.reason)
         parts.typist.forget(frozenset(parts.sightings.panes))

@@ -21,6 +21,7 @@ from coordinatord.features.messages.records import (
 )
 from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.panes import authority
+from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
 from coordinatord.ids import OPERATOR, MessageId, SeatId
 from coordinatord.kinds import sanitise
@@ -177,13 +178,33 @@ def typed(tx: Transaction, name: str, state: Owed | InHand | InDoubt | Delivered
     _put(tx, message, state)
 
 
+def give_up(tx: Transaction, caller: Caller, seat: SeatId) -> None:
+    """Nobody has this seat from now on: what it was to be told is withdrawn, and it is told of no expiry."""
+    for message in MESSAGES.select(tx, f"{_LIVING} AND recipient = ?", seat).items:
+        if not isinstance(message.state, Expired):
+            seq = tx.journal(
+                "message", message.id, seat=message.by, actor=caller.seat, proof=caller.proof
+            )
+            _put(tx, message, Withdrawn(at=tx.now, seq=seq, by=caller.seat))
+    for message in MESSAGES.select(tx, "state = 'expired'").items:
+        if message.by == seat and isinstance(message.state, Expired):
+            _known(tx, caller, message, message.state)
+
+
 def expire(tx: Transaction) -> int:
     """End the messages whose time has passed; how many. One in hand is typed or not, first."""
     late = MESSAGES.select(tx, "state = 'owed' AND expires <= ?", tx.now).items
     for message in late:
         seq = tx.journal("message", message.id, seat=message.by, actor="coordinatord")
-        _put(tx, message, Expired(at=tx.now, seq=seq))
+        known_at = tx.now if _has_left(tx, message.by) else None
+        _put(tx, message, Expired(at=tx.now, seq=seq, known_at=known_at))
     return len(late)
+
+
+def _has_left(view: View, seat: SeatId) -> bool:
+    """Was this the seat of a task that is over? A peer that was never addressed has no seat, and is there."""
+    known = seats.seat_or_none(view, seat)
+    return known.vacant if known else seat.startswith(("worker:", "reviewer:"))
 
 
 def next_expiry(view: View) -> float | None:

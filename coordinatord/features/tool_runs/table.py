@@ -169,6 +169,13 @@ def take(tx: Transaction, caller: Caller, id: str) -> ToolRun:
     return run
 
 
+def give_up(tx: Transaction, caller: Caller, seat: SeatId) -> None:
+    """Nobody has this seat from now on: it is told of the end of no run."""
+    for run in RUNS.select(tx, "state <> 'ended' OR owed = 1").items:
+        if run.owed_to == seat and not run.taken:
+            _change(tx, run, actor=caller, taken=True)
+
+
 def _change(
     tx: Transaction,
     run: ToolRun,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import stat
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -91,6 +93,25 @@ def _accepted(premises: Premises, destination: str) -> Path:
             "Name a place outside .coordinatord.",
         )
     return folder / target.name
+
+
+def of_records(premises: Premises, before: float) -> dict[str, list[Path]]:
+    """By record, the files that hold its long text or its output and are as old as ``before``."""
+    found: dict[str, list[Path]] = {}
+    for folder in (premises.folder / "messages", premises.folder / "runs"):
+        if folder.is_symlink() or not folder.is_dir():
+            continue
+        for path in folder.iterdir():
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode) and status.st_mtime <= before:
+                found.setdefault(path.name.partition(".")[0], []).append(path)
+    return found
+
+
+def remove(paths: Iterable[Iterable[Path]]) -> None:
+    """Remove these files, whoever was faster."""
+    for path in itertools.chain.from_iterable(paths):
+        path.unlink(missing_ok=True)
 
 
 def modes(premises: Premises, *, fix: bool) -> list[Finding]:

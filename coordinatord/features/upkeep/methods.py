@@ -18,6 +18,8 @@ from coordinatord.features.upkeep import files, findings, table
 from coordinatord.features.upkeep.files import Premises
 from coordinatord.features.upkeep.records import Finding, Page, Pruned, Saved
 from coordinatord.features.upkeep.requests import ArchiveTask, BackUp, Examine, Export, Prune
+from coordinatord.features.upkeep.run_archive import archive
+from coordinatord.features.upkeep.run_retention import Retention
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.wire.requests import Access, Listing
 
@@ -41,13 +43,15 @@ class UpkeepMethods:
 
     def archive(self, tx: Transaction, caller: Caller, request: ArchiveTask) -> Task:
         """End a task."""
-        return table.archive(tx, caller, request.task, request.acknowledge, self._sources)
+        return archive(tx, caller, request.task, request.acknowledge, self._sources)
 
-    def prune(self, tx: Transaction, caller: Caller, request: Prune) -> Pruned:
+    async def prune(self, caller: Caller, request: Prune) -> Pruned:
         """Remove what is old."""
-        if not request.dry_run:
-            tx.journal("prune", "tasks", actor=caller.seat, proof=caller.proof)
-        return table.prune(tx, request.older_than_s, request.dry_run, self._sources)
+        retention = Retention(
+            self._database, self._lookout.sightings, self._sources, self._premises
+        )
+        before = self._wall() - request.older_than_s
+        return await retention.apply(before, dry_run=request.dry_run, caller=caller)
 
     def export(self, view: View, caller: Caller, request: Export) -> Page:
         """A part of all records."""
@@ -68,20 +72,20 @@ class UpkeepMethods:
         """Look at everything; with ``fix`` repair what is safe."""
         if request.fix:
             authority.check(Access.COORDINATION, caller)
-        found = [*await self._store(request.fix), *await self._files(request.fix)]
+        found = [*await self._store(caller, request.fix), *await self._files(request.fix)]
         found += [await self._host(), *await self._seats()]
         odd = await self._database.read(
             table.clock_oddities, self._wall(), findings.CLOCK_TOLERANCE_S
         )
         return Listing(items=[*found, *findings.of_clock(odd)])
 
-    async def _store(self, fix: bool) -> list[Finding]:
+    async def _store(self, caller: Caller, fix: bool) -> list[Finding]:
         said = await self._database.read(table.is_sound)
         found = [findings.of_integrity(said, str(self._premises.backups))]
         found += findings.of_records(await self._database.read(table.unreadable))
         missing, invented = await self._database.read(table.differing, self._wall())
         if fix and (missing or invented):
-            await self._database.write(table.put_right, sorted(missing), sorted(invented))
+            await self._database.write(table.put_right, caller, sorted(missing), sorted(invented))
         found += findings.of_debts(sorted(missing), sorted(invented), fixed=fix)
         return found
 

@@ -61,8 +61,14 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pruned(msgspec.Struct, frozen=True, kw_only=True):
-    """Archived tasks that were removed, or would be; ``kept`` were old enough and somebody needs them."""
+    """Archived tasks that were removed, or would be; ``kept`` were old enough and stay for now.
+
+    ``others`` counts what else is over and as old: messages, tool runs, seats of panes that are gone, lines
+    of the journal and attempts that tell of nothing that is still there. ``more`` waits for another call.
+    """
 
     tasks: list[TaskId]
     kept: int
     removed: bool
+    others: dict[str, int] = {}
+    more: bool = False

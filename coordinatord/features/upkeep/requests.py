@@ -60,11 +60,14 @@ class Export(Request[Page], frozen=True, kw_only=True, tag="upkeep.export"):
 
 
 class Prune(Mutation[Pruned], frozen=True, kw_only=True, tag="upkeep.prune"):
-    """Remove archived tasks that are older, with their records. Living seats and debts are kept."""
+    """Remove archived tasks that are older, with their records, and what else is over and as old.
+
+    Living seats and debts are kept.
+    """
 
     access: ClassVar[Access] = Access.COORDINATION
 
     older_than_s: Annotated[
-        float, Meta(ge=0, description="Age since it was archived, for example 90d.")
+        float, Meta(ge=0, description="Age since it was archived or over, for example 90d.")
     ]
     dry_run: Annotated[bool, Meta(description="Only say what would be removed.")] = False

@@ -1,4 +1,4 @@
-"""Archiving, removing, comparing and exporting in the database."""
+"""Comparing, repairing and exporting in the database."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from typing import Any, Final
 
 import msgspec
 
-from coordinatord import ids
 from coordinatord.errors import Refused
 from coordinatord.features.attention.table import ATTENTION
 from coordinatord.features.briefs import table as briefs
+from coordinatord.features.delivery.run_shadow import SHADOWS
+from coordinatord.features.delivery.run_wake import EPISODES
 from coordinatord.features.delivery.table import ATTEMPTS
 from coordinatord.features.messages.table import MESSAGES
 from coordinatord.features.obligations.recomputation import Everything, recomputed
-from coordinatord.features.obligations.table import Communication, Sources
+from coordinatord.features.obligations.table import Communication
 from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
 from coordinatord.features.questions import table as questions
 from coordinatord.features.questions.records import Question
 from coordinatord.features.reports import table as reports
 from coordinatord.features.tasks import table as tasks
-from coordinatord.features.tasks.records import Archived, Task
-from coordinatord.features.tool_runs.table import RUNS
-from coordinatord.features.upkeep.records import Exported, Page, Pruned
-from coordinatord.ids import TaskId
+from coordinatord.features.tool_runs.table import PANES, RUNS
+from coordinatord.features.upkeep.records import Exported, Page
 from coordinatord.store.database import Transaction, View
-from coordinatord.store.records import RecordTable
+from coordinatord.store.records import RecordTable, listed
 
 EVERY: Final[tuple[RecordTable[Any], ...]] = (
     seats.SEATS,
@@ -42,116 +41,55 @@ EVERY: Final[tuple[RecordTable[Any], ...]] = (
     briefs.DECISIONS,
     ATTENTION,
     ATTEMPTS,
+    EPISODES,
+    SHADOWS,
     RUNS,
+    PANES,
 )
 """All kinds of records, in the order in which they are exported."""
 
-_OF_TASK: Final = (
-    "questions",
-    "reports",
-    "reviews",
-    "verifications",
-    "publications",
-    "task_notes",
-    "briefs",
-    "decisions",
-    "attention",
-    "runs",
-    "journal",
+
+_DEBTS_FROM: Final[tuple[RecordTable[Any], ...]] = (
+    tasks.TASKS,
+    questions.QUESTIONS,
+    reports.REPORTS,
+    reports.REVIEWS,
+    reports.VERIFICATIONS,
+    reports.PUBLICATIONS,
+    briefs.REVISIONS,
 )
-"""Tables whose rows belong to a task by their column ``task``."""
-
-_AT_ONCE: Final = 200
-"""Tasks removed in one transaction: others wait for it."""
-
-
-def archive(
-    tx: Transaction, caller: Caller, name: str, acknowledge: bool, sources: Sources
-) -> Task:
-    """End a task. Its seats are vacated, so that their panes have no role in it any more.
-
-    Raises:
-        Refused: ``wrong-state`` where something is owed on it and that is not acknowledged.
-    """
-    task = tasks.task_named(tx, name)
-    if isinstance(task.state, Archived):
-        return task
-    worker = ids.worker_of(task.id)
-    owed = [
-        item for item in sources.owed(tx, tx.now).items if item.task == task.id or item.to == worker
-    ]
-    if owed and not acknowledge:
-        raise Refused(
-            "wrong-state",
-            f"Still owed on {task.id}: {', '.join(each.record for each in owed[:5])}.",
-            f"Deal with them, or end them: coordctl archive {task.id} --acknowledge",
-        )
-    for ender in (questions.end_of_task, reports.end_of_task, briefs.end_of_task):
-        ender(tx, task.id)
-    tx.run(
-        "UPDATE messages SET state = 'ended' WHERE recipient = ? AND state IN ('owed', 'in-hand')",
-        worker,
-    )
-    for seat in (worker, ids.reviewer_of(task.id)):
-        seats.vacate(tx, caller, seat)
-    return tasks.archive(tx, caller, task)
-
-
-def prune(tx: Transaction, older_than_s: float, dry_run: bool, sources: Sources) -> Pruned:
-    """Remove tasks that were archived longer ago, with all that is recorded about them."""
-    old = [
-        task
-        for task in tasks.TASKS.select(tx, "state = 'archived'").items
-        if isinstance(task.state, Archived) and task.state.at <= tx.now - older_than_s
-    ]
-    owed = sources.owed(tx, tx.now).items
-    needed = {item.task for item in owed} | {
-        seat.task for seat in seats.all_seats(tx) if not seat.vacant
-    }
-    going = [task.id for task in old if task.id not in needed][:_AT_ONCE]
-    if not dry_run:
-        for task in going:
-            _remove(tx, task)
-    return Pruned(tasks=going, kept=len(old) - len(going), removed=not dry_run)
-
-
-def _remove(tx: Transaction, task: TaskId) -> None:
-    worker, reviewer = ids.worker_of(task), ids.reviewer_of(task)
-    for seat in (worker, reviewer):
-        tx.run("DELETE FROM named WHERE attempt IN (SELECT id FROM attempts WHERE seat = ?)", seat)
-        for table, column in (("attempts", "seat"), ("told", "seat"), ("holds", "seat")):
-            tx.run(f"DELETE FROM {table} WHERE {column} = ?", seat)
-        tx.run("DELETE FROM seats WHERE id = ?", seat)
-        tx.run("DELETE FROM messages WHERE recipient = ?", seat)
-    for table in ("questions", "reports", "reviews", "briefs", "attention"):
-        kind_rows = f"SELECT id FROM {table} WHERE task = ?"
-        tx.run(f"DELETE FROM named WHERE record IN ({kind_rows})", task)
-        tx.run(
-            f"DELETE FROM told WHERE substr(obligation, instr(obligation, ':') + 1) IN ({kind_rows})",
-            task,
-        )
-    for table in _OF_TASK:
-        tx.run(f"DELETE FROM {table} WHERE task = ?", task)
-    tx.run("DELETE FROM tasks WHERE id = ?", task)
+"""In the order of the fields of `Everything`."""
 
 
 def differing(view: View, now: float) -> tuple[frozenset[str], frozenset[str]]:
-    """Debts on tasks that the indexes miss, and those that they invent."""
+    """Debts on tasks that the indexes miss, and those that they invent.
+
+    Nothing is said about a task one of whose records cannot be read: what that one settled is not known.
+    """
+    found = [table.select(view) for table in _DEBTS_FROM]
+    unsure = {
+        task
+        for table, each in zip(_DEBTS_FROM, found, strict=True)
+        for task in _tasks_of(view, table, each.unreadable)
+    }
+    sure = [[each for each in kind.items if _task_of(each) not in unsure] for kind in found]
     by_index = frozenset(
-        item.id for item in Communication().derive(view, now).items if item.task is not None
+        item.id
+        for item in Communication().derive(view, now).items
+        if item.task is not None and item.task not in unsure
     )
-    truth = recomputed(
-        Everything(
-            tasks=tasks.TASKS.select(view).items,
-            questions=questions.QUESTIONS.select(view).items,
-            reports=reports.REPORTS.select(view).items,
-            reviews=reports.REVIEWS.select(view).items,
-            verifications=reports.VERIFICATIONS.select(view).items,
-            publications=reports.PUBLICATIONS.select(view).items,
-            revisions=briefs.REVISIONS.select(view).items,
-        )
-    )
+    truth = recomputed(Everything(**dict(zip(Everything.__struct_fields__, sure, strict=True))))
     return truth - by_index, by_index - truth
+
+
+def _task_of(record: Any) -> str:
+    return str(getattr(record, "task", record.id))
+
+
+def _tasks_of(view: View, table: RecordTable[Any], ids: list[str]) -> list[str]:
+    column = "id" if table is tasks.TASKS else "task"
+    sql = f"SELECT {column} FROM {table.name} WHERE id IN (SELECT value FROM json_each(?))"
+    return [str(row[0]) for row in view.rows(sql, listed(ids))]
 
 
 _COLUMNS: Final[Mapping[str, tuple[str, str, str]]] = {
@@ -162,7 +100,9 @@ _COLUMNS: Final[Mapping[str, tuple[str, str, str]]] = {
 """Kind of debt: its table, and the value of ``state`` while it is owed and after."""
 
 
-def put_right(tx: Transaction, missing: Sequence[str], invented: Sequence[str]) -> None:
+def put_right(
+    tx: Transaction, caller: Caller, missing: Sequence[str], invented: Sequence[str]
+) -> None:
     """Let the index columns say what the records say."""
     for name, is_owed in (
         *((each, True) for each in missing),
@@ -174,7 +114,7 @@ def put_right(tx: Transaction, missing: Sequence[str], invented: Sequence[str]) 
             tx.run(f"UPDATE {table} SET state = ? WHERE id = ?", owed if is_owed else over, record)
         else:
             _put_question_right(tx, record, is_owed)
-    tx.journal("repair", "obligations", actor="coordinatord")
+    tx.journal("repair", "obligations", actor=caller.seat, proof=caller.proof)
 
 
 def _put_question_right(tx: Transaction, record: str, is_owed: bool) -> None:
