@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import closing
+from pathlib import Path
 
-from tests.simulation.script import run
+from tests.simulation.script import Simulation, run
+from tests.simulation.traced import TraceFile
 
 
 def main() -> int:
@@ -20,11 +23,14 @@ def main() -> int:
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--from", type=int, default=0, dest="first")
     parser.add_argument("--kill-at", type=int, help="the only fault: die at this step")
+    parser.add_argument(
+        "--trace", type=Path, help="write what the last seed's daemon saw and decided"
+    )
     asked = parser.parse_args()
     begun, told, races = time.monotonic(), 0, 0
     for done, seed in enumerate(range(asked.first, asked.first + asked.seeds), start=1):
         print(f"\rseed {seed}", end="", flush=True, file=sys.stderr)
-        simulation = run(seed, asked.steps, asked.kill_at)
+        simulation = _run(asked, seed)
         told += len(simulation.host.notices)
         races += simulation.host.races
         if done % 100 == 0 or done == asked.seeds:
@@ -35,6 +41,13 @@ def main() -> int:
                 flush=True,
             )
     return 0
+
+
+def _run(asked: argparse.Namespace, seed: int) -> Simulation:
+    if asked.trace is None:
+        return run(seed, asked.steps, asked.kill_at)
+    with closing(TraceFile(asked.trace)) as trace:
+        return run(seed, asked.steps, asked.kill_at, trace)
 
 
 if __name__ == "__main__":

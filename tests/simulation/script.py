@@ -21,6 +21,7 @@ from coordinatord.features.views.methods import Running
 from tests.house import HOST_SOCKET, House
 from tests.simulation import observer
 from tests.simulation.actions import Actors
+from tests.simulation.traced import TraceFile
 from tests.simulation.world import InlineDatabase, Killed, Life, SimClock, SimTerminal
 
 # without transcripts: reading them takes threads, and threads would take the course out of the seed's hands
@@ -43,7 +44,9 @@ class Simulation:
     With ``kill_at`` nothing is in the way, and the daemon dies once: at that step towards disk or host.
     """
 
-    def __init__(self, seed: int, kill_at: int | None = None) -> None:
+    def __init__(
+        self, seed: int, kill_at: int | None = None, trace: TraceFile | None = None
+    ) -> None:
         self.seed = seed
         self.chance = random.Random(seed)
         self.faulty = kill_at is None
@@ -54,6 +57,7 @@ class Simulation:
         self.actors = Actors(self.chance, self.host, self.clock, faults=self.faulty)
         self.life = Life()
         self._kill_at = kill_at
+        self._trace = trace
         self.lives = 0
         self.steps = 0
 
@@ -93,6 +97,8 @@ class Simulation:
     async def _start(self, group: Any, *, lossy: bool) -> Parts:
         """A daemon's life begins: its parts and loops, as `daemon/app.py` builds and keeps them."""
         parts = Parts(self._ground(lossy))
+        if self._trace is not None:
+            self._trace.begin(parts, KINDS)
         self.actors.house = House(self.host, parts, self.clock)  # type: ignore[arg-type]
         self.actors.life = self.life
         keep = Supervisor(self.clock, _Log(self.host), parts.pulse, parts.failing).keep
@@ -199,7 +205,9 @@ def command(seed: int, steps: int, kill_at: int | None = None) -> str:
     return f"python -m tests.simulation --from {seed} --seeds 1 --steps {steps}{kill}"
 
 
-def run(seed: int, steps: int, kill_at: int | None = None) -> Simulation:
+def run(
+    seed: int, steps: int, kill_at: int | None = None, trace: TraceFile | None = None
+) -> Simulation:
     """One simulation from its seed, the same every time. A failure says how it is seen again."""
     import trio
     import trio._core._run as scheduling
@@ -207,7 +215,7 @@ def run(seed: int, steps: int, kill_at: int | None = None) -> Simulation:
 
     scheduling._ALLOW_DETERMINISTIC_SCHEDULING = True
     scheduling._r.seed(seed)
-    simulation = Simulation(seed, kill_at)
+    simulation = Simulation(seed, kill_at, trace)
     try:
         trio.run(simulation.run, steps, clock=MockClock(autojump_threshold=0))
     except BaseException as error:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from pathlib import Path
+
 import pytest
 
+from coordinatord.features.trace.digests import digests
+from coordinatord.features.trace.replaying import replay
 from coordinatord.features.typing import gate
-from tests.simulation.script import run
+from tests.simulation.script import KINDS, run
+from tests.simulation.traced import TraceFile
 
 STEPS = 400
 SEEDS = range(50)
@@ -46,3 +52,16 @@ def test_a_failure_says_how_it_is_seen_again(monkeypatch: pytest.MonkeyPatch) ->
 def run_until_something_breaks() -> None:
     for seed in range(60):
         run(seed, 300)
+
+
+def test_a_course_can_be_written_as_a_trace_and_decided_again(tmp_path: Path) -> None:
+    """With a trace the course is the same, and replaying it finds nothing else."""
+    path = tmp_path / "trace.jsonl"
+    with closing(TraceFile(path)) as trace:
+        traced = run(11, 200, trace=trace)
+    assert traced.host.notices == run(11, 200).host.notices
+    with path.open("rb") as lines:
+        found = replay(lines, KINDS, digests(KINDS))
+    assert found.same, found
+    assert found.decisions > 50
+    assert found.unlike == 0

@@ -16,7 +16,7 @@ import anyio.lowlevel
 
 from coordinatord.errors import Refused
 from coordinatord.ids import PaneId
-from coordinatord.store import migrate
+from coordinatord.store import journal, migrate
 from coordinatord.store.changes import Changes
 from coordinatord.store.database import PASSING
 from coordinatord.store.transaction import Transaction, View
@@ -90,6 +90,8 @@ class InlineDatabase:
         self._source = source
         self._wall = wall
         self._life = life
+        self.committed: Callable[[View], None] | None = None
+        """Is told after each commit."""
 
     @staticmethod
     def file() -> sqlite3.Connection:
@@ -111,11 +113,17 @@ class InlineDatabase:
             self._connection.execute("ROLLBACK")
             raise
         self._commit()
+        if self.committed is not None:
+            self.committed(View(self._connection))
         if tx.journaled:
             self.changes.wake()
         self._life.step()
         await anyio.lowlevel.cancel_shielded_checkpoint()
         return result
+
+    def last_seq(self) -> int:
+        """Where the journal stands."""
+        return journal.last_seq(View(self._connection))
 
     def _commit(self) -> None:
         self._connection.execute("COMMIT")

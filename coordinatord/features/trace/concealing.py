@@ -17,6 +17,7 @@ from coordinatord.features.delivery.pacing import Decided, Due, Recipient, Resti
 from coordinatord.features.delivery.records import Attempt
 from coordinatord.features.panes.judgement import Gone, Judgement, Unseen
 from coordinatord.features.trace.lines import (
+    PLAIN,
     AttemptLine,
     CallLine,
     Considered,
@@ -169,13 +170,9 @@ class Concealer:
                 for key, each in recipient.told.items()
             },
             where=self._where(recipient.seen),
-            bound=recipient.bound,
-            settled_since=recipient.settled_since,
-            relook_at=recipient.relook_at,
             held=recipient.held.reason if recipient.held else None,
-            forced=recipient.forced,
-            paused=recipient.paused,
             behind=tuple(sorted(self._debt(each) for each in recipient.behind)),
+            **{name: getattr(recipient, name) for name in PLAIN},
         )
 
     def _record(self, fact: Changed) -> RecordLine:

@@ -11,8 +11,9 @@ from coordinatord.kinds import AgentKind
 
 
 def digests(kinds: Mapping[str, AgentKind]) -> dict[str, str]:
-    """A short hash of each kind's rules."""
+    """A short hash of what decisions go by: all but where the kind's transcripts are."""
+    ruling = (msgspec.structs.replace(kind, transcript=None) for kind in kinds.values())
     return {
-        name: hashlib.blake2s(msgspec.json.encode(kind), digest_size=6).hexdigest()
-        for name, kind in kinds.items()
+        kind.name: hashlib.blake2s(msgspec.json.encode(kind), digest_size=6).hexdigest()
+        for kind in ruling
     }

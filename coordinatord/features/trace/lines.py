@@ -87,6 +87,10 @@ class LookLine(_Line, frozen=True, kw_only=True, tag="look"):
     verdict: Obstacle | Literal["clear"]
 
 
+PLAIN: Final = ("bound", "replaced", "settled_since", "relook_at", "forced", "paused")
+"""Fields of a recipient that are no text and stand in a line as they are."""
+
+
 class Considered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """`pacing.Recipient`, as a line can carry it."""
 
@@ -95,6 +99,7 @@ class Considered(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     told: dict[str, Told] = {}
     where: Where
     bound: bool
+    replaced: bool = False
     settled_since: float | None = None
     relook_at: float | None = None
     held: Obstacle | None = None

@@ -41,6 +41,11 @@ class _Prompt(msgspec.Struct, frozen=True):
     attempt: str
 
 
+def _told_by_a_text_of_its_own(line: AttemptLine) -> list[str]:
+    """Such a text bears the record's id instead of the attempt's."""
+    return [debt.partition(":")[2] for debt in line.obligations if debt.startswith("inline:")]
+
+
 class Promises:
     """Goes through a trace line by line; `broken` tells what it found."""
 
@@ -68,6 +73,8 @@ class Promises:
             case AttemptLine(seat=seat):
                 self._due.pop(seat, None)
                 self._attempts[line.id] = line
+                for record in _told_by_a_text_of_its_own(line):
+                    self._attempts[record] = line
                 if line.stage == "not-delivered":
                     self._refuted.add(line.id)
             case GapLine() | Header():

@@ -12,6 +12,7 @@ from coordinatord.features.delivery import pacing
 from coordinatord.features.panes.judgement import Gone, Unseen, judge
 from coordinatord.features.trace.lines import (
     FORMAT,
+    PLAIN,
     Considered,
     DecisionLine,
     GapLine,
@@ -137,13 +138,9 @@ def recipient(considered: Considered) -> pacing.Recipient:
         items=considered.items,
         told=considered.told,
         seen=_seen(considered.where),
-        bound=considered.bound,
-        settled_since=considered.settled_since,
-        relook_at=considered.relook_at,
         held=Held(considered.held) if considered.held else None,
-        forced=considered.forced,
-        paused=considered.paused,
         behind=frozenset(considered.behind),
+        **{name: getattr(considered, name) for name in PLAIN},
     )
 
 

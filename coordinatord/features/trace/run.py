@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Final, Protocol
 
 import anyio
@@ -78,11 +79,12 @@ class Recorder:
             kinds=digests(self._kinds),
         )
         if self._group is not None:
-            following = _Following(listener, Concealer(self._kinds, self._source.randbytes(16)))
-            self._group.start_soon(self._follow, following, since)
+            concealer = Concealer(self._kinds, self._source.randbytes(16))
+            following = Following(concealer, partial(listener.notify, NOTE))
+            self._group.start_soon(self._follow, following, listener.closed, since)
         return Recording(begin=msgspec.Raw(msgspec.json.encode(header)))
 
-    async def _follow(self, following: _Following, since: int) -> None:
+    async def _follow(self, following: Following, closed: anyio.Event, since: int) -> None:
         def tell(fact: object) -> None:
             following.take(fact, self._clock.wall())
 
@@ -90,15 +92,15 @@ class Recorder:
         try:
             async with anyio.create_task_group() as group:
                 group.start_soon(self._follow_records, following, since)
-                await following.listener.closed.wait()
+                await closed.wait()
                 group.cancel_scope.cancel()
         finally:
             self._trace.leave(tell)
 
-    async def _follow_records(self, following: _Following, since: int) -> None:
+    async def _follow_records(self, following: Following, since: int) -> None:
         while True:
             count = self._database.changes.count
-            facts = await self._database.read(_news, since)
+            facts = await self._database.read(news, since)
             for seq, fact in facts:
                 following.take(fact, self._clock.wall())
                 since = max(since, seq)
@@ -106,12 +108,12 @@ class Recorder:
                 await self._database.changes.wait_past(count)
 
 
-class _Following:
+class Following:
     """One recording: masks, leaves out what is said already, passes on."""
 
-    def __init__(self, listener: Listener, concealer: Concealer) -> None:
-        self.listener = listener
+    def __init__(self, concealer: Concealer, write: Callable[[Line], object]) -> None:
         self._concealer = concealer
+        self._write = write
         self._decided: dict[str, tuple[object, ...]] = {}
 
     def take(self, fact: object, at: float) -> None:
@@ -120,7 +122,7 @@ class _Following:
             return
         line: Line | None = self._concealer.line(fact, at)
         if line is not None:
-            self.listener.notify(NOTE, line)
+            self._write(line)
 
     def _is_news(self, fact: Decided) -> bool:
         now = (fact.recipient, fact.decision)
@@ -130,7 +132,7 @@ class _Following:
         return True
 
 
-def _news(view: View, since: int) -> list[tuple[int, object]]:
+def news(view: View, since: int) -> list[tuple[int, object]]:
     """Lines of the journal, and behind a line about an attempt how that one stands."""
     found: list[tuple[int, object]] = []
     for line in journal.since(view, since, LINES_AT_ONCE):
