@@ -10,17 +10,20 @@ import pytest
 from coordinatord.features.delivery.records import Stage
 from coordinatord.features.delivery.requests import InitSeat, NoticeSeat
 from coordinatord.features.delivery.table import ATTEMPTS
+from coordinatord.features.messages.requests import SendMessage
+from coordinatord.features.panes.table import all_seats
 from coordinatord.features.questions.requests import AnswerQuestion
 from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.views.requests import ReadInbox
 from coordinatord.store.database import Transaction
 from coordinatord.terminals.fake_host import FakeHost
+from coordinatord.terminals.port import AgentSession
 from tests.features.staff import ask, next_idle, staffed, until_held, why
 from tests.house import FastClock, House, living
 
 
 async def test_a_crash_before_the_claim_costs_nothing(tmp_path: Path) -> None:
-    """C-9: saved, not yet tried; the next daemon tells it once."""
+    """C-9, §3.8.3: saved, not yet tried; the next daemon tells it once."""
     clock = FastClock()
     host = FakeHost(clock.awake)
     async with living(tmp_path, host, clock=clock) as house:
@@ -50,7 +53,7 @@ async def leave_in_hand(house: House, stage: Stage) -> None:
 
 @pytest.mark.parametrize("stage", ["claimed", "typed"])
 async def test_a_crash_after_the_claim_types_nothing_more(tmp_path: Path, stage: Stage) -> None:
-    """C-9: uncertain, no prompt, at no later moment; a notice on request repeats it."""
+    """C-9, §3.8.4: uncertain, no prompt, at no later moment; a notice on request repeats it."""
     clock = FastClock()
     host = FakeHost(clock.awake)
     async with living(tmp_path, host, clock=clock) as house:
@@ -148,3 +151,26 @@ async def test_a_host_restart_types_nothing_into_what_only_looks_alive(tmp_path:
         await house.until(lambda: house.prompts(worker))
         await house.rest()
         assert len(house.prompts(worker)) == 1
+
+
+async def test_a_conversation_that_is_known_late_is_recorded_in_time(tmp_path: Path) -> None:
+    """C-23, T-10: some agents report theirs with the first turn, and no event tells of it."""
+    clock = FastClock()
+    async with living(tmp_path, clock=clock) as house:
+        boss, worker, task = await staffed(house)
+        for pane in (boss, worker):
+            house.host.agent(pane).session = AgentSession("herdr:codex", "codex", "id", pane)
+        await clock.sleep(16)
+
+        async def recorded() -> bool:
+            seats = await house.database.read(all_seats)
+            return all(seat.occupant and seat.occupant.session for seat in seats)
+
+        await house.until(recorded)
+        house.host.stop()
+        house.host.start()
+        for pane in (boss, worker):
+            house.host.resume(pane)
+        message = await house.call(SendMessage(to=f"worker:{task}", text="again"))
+        await house.until(lambda: house.prompts(worker))
+        assert message.id in house.prompts(worker)[-1]

@@ -12,14 +12,12 @@ import anyio
 import anyio.abc
 
 from coordinatord.clock import Clock, Pulse
-from coordinatord.features.panes import table
-from coordinatord.features.panes.judgement import STANDS, judge, refreshed
+from coordinatord.features.intake.run_adopt import Registrar
 from coordinatord.features.panes.proof import find_pane
-from coordinatord.features.panes.records import Seat
 from coordinatord.features.panes.run_look import Lookout
-from coordinatord.ids import PaneId, ProcessId
+from coordinatord.ids import PaneId
 from coordinatord.store.changes import Changes, Since, wait_for_news
-from coordinatord.store.database import Database, Transaction
+from coordinatord.store.database import Database
 from coordinatord.terminals.port import (
     LookAround,
     LookAt,
@@ -65,7 +63,7 @@ class Intake:
         self._down: str | None = None
         self._looked_at = -SETTLE_S
         self._around_due = 0.0
-        self._seats: tuple[int, list[Seat]] | None = None
+        self._registrar = Registrar(database, lookout.sightings, clock)
         self._news = Changes()
 
     async def run(
@@ -76,6 +74,7 @@ class Intake:
             await group.start(self._listen)
             heard = await self._look()
             group.start_soon(self._keep_watch)
+            group.start_soon(self._registrar.run)
             task_status.started()
             while True:
                 self._pulse.beat("intake")
@@ -118,7 +117,7 @@ class Intake:
         if around or len(panes) >= MANY:
             gap = not self._lookout.sightings.connected
             if await self._lookout.look_around() and gap:
-                await self._rejudge()
+                await self._registrar.record()
         else:
             await self._look_at(panes)
         self._looked_at = self._clock.awake()
@@ -144,17 +143,6 @@ class Intake:
             for pane in panes:
                 group.start_soon(self._lookout.look, pane)
 
-    async def _rejudge(self) -> None:
-        """After a gap: hand-offs and restored conversations keep their role and are recorded."""
-        seats = await self._database.read(table.all_seats)
-        sightings = self._lookout.sightings
-        for seat in seats:
-            seen = find_pane(seat, sightings.panes)
-            if isinstance(seen, Sighting):
-                shell = sightings.shell(seen.terminal_id)
-                if judge(seat.occupant, seen, shell) in STANDS:
-                    await self._database.write(_refresh, seat, seen, shell)
-
     async def _keep_watch(self) -> None:
         """A seat that is taken is watched at once: its next status event may be the only one."""
         while True:
@@ -165,10 +153,7 @@ class Intake:
 
     async def _watch(self) -> None:
         """Status events are asked for the panes of seats only, and dropped when the pane is gone."""
-        count = self._database.changes.count
-        if self._seats is None or self._seats[0] != count:
-            self._seats = count, await self._database.read(table.all_seats)
-        seats, panes = self._seats[1], self._lookout.sightings.panes
+        seats, panes = await self._registrar.seats(), self._lookout.sightings.panes
         found = (find_pane(seat, panes) for seat in seats)
         self._terminal.watch(frozenset(seen.pane for seen in found if isinstance(seen, Sighting)))
 
@@ -177,9 +162,3 @@ def _told(panes: Mapping[PaneId, Sighting], pane: PaneId) -> tuple[str, str] | N
     """The part of a sighting that events announce."""
     seen = panes.get(pane)
     return None if seen is None else (seen.terminal_id, seen.status)
-
-
-def _refresh(tx: Transaction, seat: Seat, seen: Sighting, shell: ProcessId | None) -> None:
-    now = table.seat_or_none(tx, seat.id)
-    if now is not None and now.occupant is not None and now.binding == seat.binding:
-        table.refresh(tx, now, seen.pane, refreshed(now.occupant, seen, shell))
