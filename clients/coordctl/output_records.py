@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 from coordctl.showing import ago, bold, lasting, line_of, table, visible, with_gap
 
@@ -182,6 +183,36 @@ def _config(result: Record, now: float) -> str:
     return with_gap(table(("key", "value", "unit", "from"), rows), result)
 
 
+def _replayed(result: Record, now: float) -> str:
+    lines = [
+        f"{result['decisions']} decisions on {result['lines']} lines, recorded by {result['version']}: "
+        + (f"{result['diverged']} come out otherwise." if result["diverged"] else "all the same.")
+    ]
+    for name, words in _ASIDE.items():
+        if result[name]:
+            count = result[name]
+            lines.append(words.format(", ".join(count) if isinstance(count, list) else count))
+    first = result["first"]
+    if first:
+        at = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(first["at"]))
+        lines += [
+            f"First: line {first['number']}, {at}, {first['what']}",
+            f"  recorded  {first['recorded']}",
+            f"  now       {first['now']}",
+            "  seen      " + json.dumps(first["seen"], ensure_ascii=False),
+        ]
+    lines += [f"line {each['number']}: {each['what']}" for each in result["broken"]]
+    return visible("\n".join(lines), lines=True)
+
+
+_ASIDE: Final = {
+    "kinds": "Other screen rules there than here: {}.",
+    "gaps": "Gaps, before and after which things need not fit: {}.",
+    "unlike": "Screens judged by what they were taken for, since masking changed them: {}.",
+    "skipped": "Lines that this version does not know: {}.",
+}
+
+
 def _setting(value: Any) -> str:
     return "not set" if value is None else json.dumps(value)
 
@@ -208,6 +239,11 @@ RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
     "review": line_of("{id} is filed: {verdict}."),
     "handoff": line_of("{id} is filed: {outcome}."),
     "archive": line_of("{id} is archived."),
+    "trace replay": _replayed,
+    "trace record": line_of(
+        "{path} has {lines} lines. Every text is masked; look into it before you pass it on, then: "
+        "coordctl trace replay {path}"
+    ),
     "backup": line_of("{path} holds {tasks} tasks, up to line {seq}."),
     "brief regenerate": line_of("{id} is {state}."),
     "brief request": line_of("{id} is {state}."),

@@ -82,9 +82,8 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = {
                 "- is standard output.",
             },
             "for_s": {
-                "kind": "number",
-                "metavar": "S",
-                "help": "Seconds to record; without it until you interrupt it.",
+                "kind": "duration",
+                "help": "How long to record; without it until you interrupt it.",
             },
             "limit_mb": {
                 "kind": "number",

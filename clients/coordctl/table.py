@@ -316,7 +316,8 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                  'help': 'Say that you work by the revision that was requested.',
                  'fields': {'brief': {'kind': 'text',
                                       'required': True,
-                                      'help': 'The revision, such as t-1h6v5w0z.r2.'},
+                                      'help': 'The revision, such as t-1h6v5w0z.r2, or its '
+                                              'task.'},
                             'key': {'kind': 'text',
                                     'help': 'Name this call: repeating it with the same key '
                                             'does nothing twice.'}},

@@ -29,14 +29,20 @@ class _Over(BaseException):
 
 def record(invocation: Invocation) -> int:
     """Write lines until the time is over, the file is full, or somebody interrupts."""
-    target = calling.target_of(invocation)
-    given = invocation.params
-    output = _Output(given.get("file") or DEFAULT_FILE, given.get("limit_mb") or DEFAULT_LIMIT_MB)
-    _end_after(given.get("for_s"))
+    target, given = calling.target_of(invocation), invocation.params
+    output = _Output(
+        given.get("file") or DEFAULT_FILE,
+        given.get("limit_mb") or DEFAULT_LIMIT_MB,
+        given.get("for_s"),
+    )
+    signal.signal(signal.SIGTERM, _over)
+    signal.signal(signal.SIGALRM, _over)
     try:
         _record(target, output)
     except (_Over, KeyboardInterrupt) as over:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        if output.stream is None:
+            raise KeyboardInterrupt from over  # nothing was recorded
         output.end(str(over) or "interrupted")
     if output.path != "-":
         _tell(invocation, output)
@@ -66,35 +72,26 @@ def replay(invocation: Invocation) -> int:
 
 
 class _Output:
-    """The file that is written, and what was written so far."""
+    """The file that is written, and what was written so far. It is made when there is something for it."""
 
-    def __init__(self, path: str, limit_mb: float) -> None:
+    def __init__(self, path: str, limit_mb: float, for_s: float | None) -> None:
         self.path = path
+        self.stream: Any = None
         self.lines = self.bytes = self.gaps = 0
         self._limit = int(limit_mb * 1_000_000)
-        self._begun = False
-        if path == "-":
-            self._stream = sys.stdout.buffer
-            return
-        try:
-            self._stream = os.fdopen(
-                os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
-            )
-        except FileExistsError:
-            raise Failure(
-                "wrong-state",
-                f"{path} is there already.",
-                "Name another: coordctl trace record FILE",
-            ) from None
-        except OSError as error:
-            raise Failure("wrong-state", f"{path} cannot be written: {error.strerror}.") from error
+        self._for_s = for_s
+        if path != "-" and os.path.lexists(path):
+            raise _is_there(path)
 
     def begin(self, header: Any) -> None:
-        """The daemon's first line; after a lost connection a gap before it."""
-        if self._begun:
+        """The daemon's first line, from which on time counts; after a lost connection a gap before it."""
+        if self.stream is None:
+            self.stream = _made(self.path)
+            if self._for_s is not None:
+                signal.setitimer(signal.ITIMER_REAL, max(self._for_s, 0.001))
+        else:
             self.gaps += 1
             self.write({"line": "gap", "at": header["at"], "why": "the connection was lost"})
-        self._begun = True
         self.write(header)
 
     def write(self, line: Any) -> None:
@@ -102,18 +99,34 @@ class _Output:
         data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         if self.bytes + len(data) > self._limit:
             raise _Over("the size limit")
-        self._stream.write(data)
-        self._stream.flush()
+        self.stream.write(data)
+        self.stream.flush()
         self.lines += 1
         self.bytes += len(data)
 
     def end(self, why: str) -> None:
         """The last line: a trace that ended on purpose says so."""
-        if self._begun:
-            data = json.dumps({"line": "end", "at": time.time(), "why": why})
-            self._stream.write(data.encode() + b"\n")
-            self.lines += 1
-        self._stream.flush()
+        line = {"line": "end", "at": time.time(), "why": why}
+        self.stream.write(json.dumps(line, separators=(",", ":")).encode() + b"\n")
+        self.stream.flush()
+        self.lines += 1
+
+
+def _made(path: str) -> Any:
+    if path == "-":
+        return sys.stdout.buffer
+    try:
+        return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+    except FileExistsError:
+        raise _is_there(path) from None
+    except OSError as error:
+        raise Failure("wrong-state", f"{path} cannot be written: {error.strerror}.") from error
+
+
+def _is_there(path: str) -> Failure:
+    return Failure(
+        "wrong-state", f"{path} is there already.", "Name another: coordctl trace record FILE"
+    )
 
 
 def _record(target: transport.Target, output: _Output) -> None:
@@ -144,16 +157,8 @@ def _follow(connection: transport.Connection, target: transport.Target, output: 
             connection.wait_for_ever()
 
 
-def _end_after(seconds: float | None) -> None:
-    """Raise `_Over` when the time is over, or when somebody ends this process."""
-
-    def over(number: int, frame: object) -> None:
-        raise _Over("the time is over" if number == signal.SIGALRM else "ended")
-
-    signal.signal(signal.SIGTERM, over)
-    signal.signal(signal.SIGALRM, over)
-    if seconds is not None:
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
+def _over(number: int, frame: object) -> None:
+    raise _Over("the time is over" if number == signal.SIGALRM else "ended")
 
 
 def _tell(invocation: Invocation, output: _Output) -> None:
