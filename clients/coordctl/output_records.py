@@ -81,6 +81,8 @@ def _rundown(result: Record, now: float) -> str:
     lines = []
     for item in items:
         facts = [item["status"], item.get("worker_pane") or "no worker"]
+        if item.get("verification"):
+            facts.insert(1, f"verified: {item['verification']}")
         lines.append(f"{bold(item['id'])}  {visible(item['title'])}  ({visible(', '.join(facts))})")
         lines += [
             visible(

@@ -60,7 +60,7 @@ class BriefMethods:
         decisions = self._decisions(tx, task.id)
         text = revisions.text_of(task, policy, decisions)
         content = revisions.content_of(text)
-        if content == latest.content:
+        if content == latest.content and revisions.intact(latest, task):
             return latest
         changes = revisions.changes_between(latest, policy, decisions)
         number = table.next_number(tx, task.id)
@@ -116,7 +116,8 @@ class BriefMethods:
         name, number = table.number_in(request.brief)
         task = active_task(tx, name)
         authority.worker_only(caller, task.id, "adopt its brief")
-        wanted = _numbered(tx, task, number or table.active_number(tx, task.id))
+        number = number or table.requested_number(tx, task.id) or table.active_number(tx, task.id)
+        wanted = _numbered(tx, task, number)
         if wanted.state == "active":
             return wanted
         if wanted.state != "requested":

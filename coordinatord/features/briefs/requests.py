@@ -45,7 +45,7 @@ class RequestBrief(Mutation[Revision], frozen=True, kw_only=True, tag="brief.req
 class AdoptBrief(Mutation[Revision], frozen=True, kw_only=True, tag="brief.adopt"):
     """Say that you work by the revision that was requested."""
 
-    brief: Annotated[str, Meta(description="The revision, such as t-1h6v5w0z.r2.")]
+    brief: Annotated[str, Meta(description="The revision, such as t-1h6v5w0z.r2, or its task.")]
 
 
 class RecordDecision(Mutation[Decision], frozen=True, kw_only=True, tag="decision.record"):

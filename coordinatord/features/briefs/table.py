@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import msgspec
@@ -25,10 +26,13 @@ REVISIONS: Final = RecordTable(
 DECISIONS: Final = RecordTable("decisions", Decision, lambda decision: {"task": decision.task})
 
 
+_ID: Final = re.compile(r"(.+)\.r([1-9][0-9]{0,8})", re.ASCII)
+
+
 def number_in(name: str) -> tuple[str, int | None]:
     """The task in a revision's id, and its number; a task's id has none."""
-    task, dot, number = name.partition(".r")
-    return (task, int(number)) if dot and number.isdecimal() else (name, None)
+    found = _ID.fullmatch(name)
+    return (found[1], int(found[2])) if found else (name, None)
 
 
 def of_task(view: View, task: TaskId) -> Found[Revision]:
@@ -45,6 +49,12 @@ def next_number(view: View, task: TaskId) -> int:
 def requested(view: View) -> Found[Revision]:
     """Revisions that a worker was asked to adopt and has not."""
     return REVISIONS.select(view, "state = 'requested'")
+
+
+def requested_number(view: View, task: TaskId) -> int | None:
+    """The number of the revision that the worker was asked to adopt, if there is one."""
+    row = view.row("SELECT max(number) FROM briefs WHERE task = ? AND state = 'requested'", task)
+    return row[0] if row else None
 
 
 def active_number(view: View, task: TaskId) -> int:

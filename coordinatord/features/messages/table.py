@@ -203,7 +203,10 @@ def expire(tx: Transaction) -> int:
 
 def _has_left(view: View, seat: SeatId) -> bool:
     """Was this the seat of a task that is over? A peer that was never addressed has no seat, and is there."""
-    known = seats.seat_or_none(view, seat)
+    found = seats.SEATS.among(view, [seat])
+    known = next(iter(found.items), None)
+    if found.unreadable:
+        return False
     return known.vacant if known else seat.startswith(("worker:", "reviewer:"))
 
 

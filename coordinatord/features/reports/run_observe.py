@@ -78,10 +78,14 @@ class PublicationMethods:
 def _check(view: View, request: ObservePublication) -> None:
     task = active_task(view, request.task)
     last = table.last_publication(view, task.id)
-    if last is not None and last.number != request.number and not request.replace:
+    if last is None or request.replace:
+        return
+    named = {last.repository, request.repository} - {None}
+    if last.number != request.number or len(named) > 1:
+        where = f" of {last.repository}" if last.repository else ""
         raise Refused(
             "wrong-state",
-            f"{task.id} has the pull request {last.number} already.",
+            f"{task.id} has the pull request {last.number}{where} already.",
             "If another one is meant now: --replace",
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
@@ -18,7 +19,7 @@ from coordinatord.features.delivery.run_ageing import ages_of
 from coordinatord.features.delivery.run_shadow import SHADOWS, mode_of
 from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.messages.table import MESSAGES
-from coordinatord.features.obligations.records import Obligation, Owed
+from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources, about
 from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
@@ -40,11 +41,12 @@ from coordinatord.features.views.records import (
     Why,
 )
 from coordinatord.features.views.requests import ExplainRecord, ReadInbox, ReadStatus, ShowRecord
-from coordinatord.features.views.run_overview import brief_named, status_in
+from coordinatord.features.views.run_overview import brief_named
+from coordinatord.features.views.run_standing import status_in, told
 from coordinatord.ids import COORDINATOR, OPERATOR, SeatId
 from coordinatord.store import journal
 from coordinatord.store.database import View
-from coordinatord.store.records import RecordTable
+from coordinatord.store.records import RecordTable, Unreadable
 from coordinatord.terminals.port import Sighting
 
 TABLES: Final[Mapping[ids.Kind, RecordTable[Any]]] = {
@@ -119,14 +121,14 @@ class ViewMethods:
         owed = msgspec.structs.replace(
             everything, items=[item for item in everything.items if item.to in seats_read]
         )
-        told = self._told(view, owed)
-        items = [self._inbox_item(view, item, told.get(item.id)) for item in owed.items]
+        how_far = told(view, owed.items)
+        items = [self._inbox_item(view, item, how_far.get(item.id)) for item in owed.items]
         return Inbox(
             seat=seat,
             items=items,
             incomplete=bool(owed.unreadable),
             unreadable=owed.unreadable,
-            receipt=run_wake.receipt(view, seat, owed.items),
+            receipt=_receipt(view, seat, owed.items),
         )
 
     def show(self, view: View, caller: Caller, request: ShowRecord) -> AnyRecord:
@@ -141,10 +143,10 @@ class ViewMethods:
         task = TASKS.get(view, record["id"])
         assert task is not None  # it was read in this transaction
         owed = self._sources.owed(view, self._wall()).items
-        bound = (seats.seat_or_none(view, of(task.id)) for of in (ids.worker_of, ids.reviewer_of))
+        bound = seats.SEATS.among(view, (ids.worker_of(task.id), ids.reviewer_of(task.id))).items
         return {
             "status": status_in(view, task),
-            "seats": [msgspec.to_builtins(seat) for seat in bound if seat and not seat.vacant],
+            "seats": [msgspec.to_builtins(seat) for seat in bound if not seat.vacant],
             "owed": [msgspec.to_builtins(item) for item in owed if item.task == task.id],
             **{name: _ids_of(view, table, task.id) for name, table in OF_TASK.items()},
         }
@@ -229,18 +231,18 @@ class ViewMethods:
         mine: list[Obligation],
         attempts: list[Attempt],
     ) -> Why:
-        now, told = self._wall(), self._told(view, Owed(items=mine))
+        now, how_far = self._wall(), told(view, mine)
         if not mine:
             return Why(id=name, sentence=_settled(record), state=_state(record), attempts=attempts)
         holds = delivery.holds(view)
         first = mine[0]
         hold = holds.get(first.to)
-        state = pacing.classify(told.get(first.id))
+        state = pacing.classify(how_far.get(first.id))
         waiting = state in ("pending", "not-delivered", "stalled")
         held = hold.reason if hold and waiting else sentence.OWN_REASONS.get(state)
         sentences = [
             sentence.of_debt(
-                item, told.get(item.id), holds.get(item.to), now, _last(attempts, item)
+                item, how_far.get(item.id), holds.get(item.to), now, _last(attempts, item)
             )
             for item in mine
         ]
@@ -252,11 +254,6 @@ class ViewMethods:
             since=first.since,
             attempts=attempts,
         )
-
-    def _told(self, view: View, owed: Owed) -> dict[str, Told]:
-        found = (seats.seat_or_none(view, name) for name in {item.to for item in owed.items})
-        bindings = {seat.id: seat.binding for seat in found if seat is not None}
-        return {each.obligation: each for each in delivery.told_about(view, owed.items, bindings)}
 
     def _record(self, view: View, name: str) -> tuple[ids.Kind, AnyRecord]:
         if ".r" in name:
@@ -276,7 +273,7 @@ class ViewMethods:
             )
         return kind, msgspec.to_builtins(record)
 
-    def _inbox_item(self, view: View, item: Obligation, told: Told | None) -> InboxItem:
+    def _inbox_item(self, view: View, item: Obligation, how_far: Told | None) -> InboxItem:
         by, text = _content(view, item)
         return InboxItem(
             id=item.record,
@@ -286,9 +283,17 @@ class ViewMethods:
             task=item.task,
             by=by,
             text=text,
-            state=pacing.classify(told),
+            state=pacing.classify(how_far),
             settling=self._sources.of(item).settling(item),
         )
+
+
+def _receipt(view: View, seat: SeatId, owed: list[Obligation]) -> str | None:
+    """Of a seat or an episode that cannot be read there is none; what is owed is shown all the same."""
+    try:
+        return run_wake.receipt(view, seat, owed)
+    except Unreadable:
+        return None
 
 
 def _seat_named(view: View, name: str) -> SeatId:
@@ -298,10 +303,10 @@ def _seat_named(view: View, name: str) -> SeatId:
         Refused: ``unknown-seat``; for a worker's seat what `task_named` raises.
     """
     role, _, of = name.partition(":")
-    if role == "worker":
-        return ids.worker_of(task_named(view, of).id)
-    if role == "reviewer":
-        return ids.reviewer_of(task_named(view, of).id)
+    if role in ("worker", "reviewer"):
+        with suppress(Unreadable):  # it is there, and its seats are owed things all the same
+            task_named(view, of)
+        return SeatId(name)
     if name in (COORDINATOR, OPERATOR) or seats.seat_or_none(view, SeatId(name)) is not None:
         return SeatId(name)
     raise Refused(

@@ -5,7 +5,13 @@ from __future__ import annotations
 import msgspec
 
 from coordinatord.features.briefs.records import Decided
-from coordinatord.features.reports.records import Handoff, Note, Review, Verification
+from coordinatord.features.reports.records import (
+    Handoff,
+    Note,
+    Review,
+    Verification,
+    VerificationResult,
+)
 from coordinatord.features.tasks.records import Status
 from coordinatord.ids import PaneId, SeatId, TaskId
 
@@ -23,13 +29,18 @@ class Debt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RundownItem(msgspec.Struct, frozen=True, kw_only=True):
-    """One active task: how it stands, who works on it, and who owes what."""
+    """One active task: how it stands, who works on it, and who owes what.
+
+    ``verification`` is what was found last, if nothing was reported since: a reported task is not a
+    verified one, and its status stays the same.
+    """
 
     id: TaskId
     seq: int
     at: float
     title: str
     status: Status
+    verification: VerificationResult | None = None
     parent: SeatId
     worker_pane: PaneId | None = None
     owed: list[Debt] = []

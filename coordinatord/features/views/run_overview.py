@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
-from coordinatord import ids
 from coordinatord.errors import Refused
 from coordinatord.features.briefs import table as briefs
 from coordinatord.features.briefs.methods import first
 from coordinatord.features.briefs.records import Decided, Revision
 from coordinatord.features.delivery import pacing
-from coordinatord.features.delivery import table as delivery
+from coordinatord.features.delivery.records import Told
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.features.obligations.table import Sources
-from coordinatord.features.panes import table as seats
 from coordinatord.features.panes.records import Caller
 from coordinatord.features.questions import table as questions
 from coordinatord.features.questions.records import Answered, Open, Question
 from coordinatord.features.reports import table as reports
-from coordinatord.features.reports.records import Report
-from coordinatord.features.tasks.records import Status, Task
-from coordinatord.features.tasks.status import Standing, status_of
+from coordinatord.features.reports.records import Handoff, Note, Report, Review
+from coordinatord.features.tasks.records import Task
 from coordinatord.features.tasks.table import TASKS, task_named
 from coordinatord.features.views.overview import Bound, ranked
 from coordinatord.features.views.overview_records import (
@@ -34,6 +32,7 @@ from coordinatord.features.views.overview_records import (
     RundownItem,
 )
 from coordinatord.features.views.requests import ReadContext, ReadLog, ReadRundown
+from coordinatord.features.views.run_standing import Stands, standing, status_in, told
 from coordinatord.ids import TaskId
 from coordinatord.redaction import redacted
 from coordinatord.store import journal
@@ -53,14 +52,23 @@ class Overview:
         now = self._wall()
         owed = self._sources.owed(view, now)
         rows = view.rows("SELECT id, seq FROM tasks WHERE state = 'active' ORDER BY seq")
-        order = ranked(rows, owed.items)
-        items: list[RundownItem] = []
-        unreadable = list(owed.unreadable)
-        for each in order[: request.limit]:
-            found = TASKS.select(view, "id = ?", each.task)
-            unreadable += found.unreadable
-            mine = [item for item in owed.items if item.task == each.task]
-            items += (self._item(view, task, mine, now) for task in found.items)
+        order = [each.task for each in ranked(rows, owed.items)]
+        shown = order[: request.limit]
+        found = TASKS.among(view, shown)
+        stands, lost = standing(view, found.items)
+        of_task: dict[str | None, list[Obligation]] = {}
+        for item in owed.items:
+            of_task.setdefault(item.task, []).append(item)
+        how_far = told(view, (item for task in shown for item in of_task.get(task, ())))
+        items = [
+            _item(
+                task,
+                stands[task.id],
+                [_debt(each, how_far, now) for each in of_task.get(task.id, ())],
+            )
+            for task in sorted(found.items, key=lambda task: shown.index(task.id))
+        ]
+        unreadable = owed.unreadable + found.unreadable + lost
         decisions = [item.since for item in owed.items if item.weight == "decision"]
         return Rundown(
             items=items,
@@ -73,53 +81,40 @@ class Overview:
         )
 
     def context(self, view: View, caller: Caller, request: ReadContext) -> Context:
-        """What a worker needs to go on, within a bound."""
+        """What a worker needs to go on, within a bound; what is named first goes in first."""
         task = task_named(view, request.task)
-        asked, filed = (
-            questions.of_task(view, task.id),
-            reports.REPORTS.select(view, "task = ?", task.id),
-        )
+        asked = questions.of_task(view, task.id)
+        filed, verified = reports.of_task(view, task.id)
         bound = Bound(request.max_chars)
         outstanding = [
             entry for question in asked.items if (entry := _outstanding(question, bound))
         ]
         revision, requested, gone = _revisions(view, task)
-        brief = bound.fit("brief", redacted(revision.text))
         last = filed.items[-1] if filed.items else None
-        verified = reports.VERIFICATIONS.select(
-            view, "task = ?", task.id, order="seq DESC", limit=1
-        ).items
         return Context(
             id=task.id,
             seq=task.seq,
             at=task.at,
             title=task.title,
             status=status_in(view, task),
-            brief=brief,
+            brief=bound.fit("brief", redacted(revision.text)),
             brief_number=revision.number,
             requested_number=requested,
             outstanding=outstanding,
             decisions=_decided(view, task.id, bound),
             report=bound.fit("report", redacted(last.text)) if last else None,
             report_id=last.id if last else None,
-            handoff=last.handoff if last else None,
-            verification=verified[0] if verified else None,
-            reviews=[
-                msgspec.structs.replace(review, text=bound.fit("reviews", redacted(review.text)))
-                for review in reports.REVIEWS.select(
-                    view, "task = ? AND state = 'open'", task.id
-                ).items
+            handoff=_handoff(last.handoff, bound) if last and last.handoff else None,
+            verification=verified.items[-1] if verified.items else None,
+            reviews=_reviews(view, task.id, bound),
+            notes=_notes(view, task.id, bound),
+            re_review=[
+                each
+                for each in _outdated(view, task.id, filed.items)
+                if bound.room("re_review", len(each))
             ],
-            notes=[
-                note
-                for note in reports.NOTES.select(
-                    view, "task = ?", task.id, order="seq DESC", limit=200
-                ).items
-                if bound.room("notes", len(note.text))
-            ],
-            re_review=_outdated(view, task.id, filed.items),
             cut=bound.cut,
-            incomplete=asked.incomplete or filed.incomplete or gone,
+            incomplete=asked.incomplete or filed.incomplete or verified.incomplete or gone,
         )
 
     def log(self, view: View, caller: Caller, request: ReadLog) -> Listing[AuditLine]:
@@ -136,56 +131,30 @@ class Overview:
         )
         return Listing(items=[AuditLine(**act._asdict()) for act in lines])
 
-    def _item(self, view: View, task: Task, owed: list[Obligation], now: float) -> RundownItem:
-        worker = seats.seat_or_none(view, ids.worker_of(task.id))
-        return RundownItem(
-            id=task.id,
-            seq=task.seq,
-            at=task.at,
-            title=task.title,
-            status=status_in(view, task),
-            parent=task.parent,
-            worker_pane=worker.pane if worker else None,
-            owed=[
-                Debt(
-                    id=item.record,
-                    kind=item.kind,
-                    to=item.to,
-                    seq=item.seq,
-                    since=item.since,
-                    age_s=now - item.since,
-                    state=state_of(view, item),
-                )
-                for item in owed
-            ],
-        )
 
-
-def state_of(view: View, item: Obligation) -> str:
-    """How far telling about one obligation has come."""
-    seat = seats.seat_or_none(view, item.to)
-    bindings = {item.to: seat.binding} if seat else {}
-    told = delivery.told_about(view, [item], bindings)
-    return pacing.classify(told[0] if told else None)
-
-
-def status_in(view: View, task: Task) -> Status:
-    """The one word for a task, from its records."""
-    worker = seats.seat_or_none(view, ids.worker_of(task.id))
-    row = view.row(
-        "SELECT max(seq), coalesce(max(state IN ('open', 'answered')), 0)"
-        " FROM questions WHERE task = ?",
-        task.id,
+def _item(task: Task, stands: Stands, owed: list[Debt]) -> RundownItem:
+    return RundownItem(
+        id=task.id,
+        seq=task.seq,
+        at=task.at,
+        title=task.title,
+        status=stands.status,
+        verification=stands.verification,
+        parent=task.parent,
+        worker_pane=stands.worker.pane if stands.worker else None,
+        owed=owed,
     )
-    asked, waits = row or (0, 0)
-    return status_of(
-        task,
-        Standing(
-            has_worker=worker is not None and not worker.vacant,
-            waits=bool(waits),
-            report_seq=reports.last_report_seq(view, task.id),
-            question_seq=int(asked or 0),
-        ),
+
+
+def _debt(item: Obligation, how_far: Mapping[str, Told], now: float) -> Debt:
+    return Debt(
+        id=item.record,
+        kind=item.kind,
+        to=item.to,
+        seq=item.seq,
+        since=item.since,
+        age_s=now - item.since,
+        state=pacing.classify(how_far.get(item.id)),
     )
 
 
@@ -201,6 +170,38 @@ def _outstanding(question: Question, bound: Bound) -> Outstanding | None:
             )
         case _:
             return None
+
+
+def _handoff(handoff: Handoff, bound: Bound) -> Handoff | None:
+    """The whole of it or nothing: a part would be another claim."""
+    return _clean(handoff) if bound.room("handoff", len(msgspec.json.encode(handoff))) else None
+
+
+def _clean(value: Any) -> Any:
+    """The same without what looks like a credential; no line gets longer than it may be."""
+    match value:
+        case str():
+            return redacted(value)[:2000]
+        case tuple():
+            return tuple(map(_clean, value))
+        case msgspec.Struct():
+            fields = {name: _clean(getattr(value, name)) for name in value.__struct_fields__}
+            return msgspec.structs.replace(value, **fields)
+        case _:
+            return value
+
+
+def _reviews(view: View, task: TaskId, bound: Bound) -> list[Review]:
+    """Those that nobody acted on, the newest kept longest."""
+    found = reports.REVIEWS.select(view, "task = ? AND state = 'open'", task, order="seq DESC")
+    shown = [msgspec.structs.replace(each, text=redacted(each.text)) for each in found.items]
+    return [each for each in shown if bound.room("reviews", len(each.text))][::-1]
+
+
+def _notes(view: View, task: TaskId, bound: Bound) -> list[Note]:
+    """The newest kept longest."""
+    found = reports.NOTES.select(view, "task = ?", task, order="seq DESC", limit=200)
+    return [each for each in found.items if bound.room("notes", len(each.text))]
 
 
 def _decided(view: View, task: TaskId, bound: Bound) -> list[Decided]:

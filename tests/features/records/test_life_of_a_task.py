@@ -34,7 +34,7 @@ from coordinatord.features.reports.requests import (
     RecordVerification,
 )
 from coordinatord.features.tasks.requests import NewTask
-from coordinatord.features.views.requests import ReadInbox
+from coordinatord.features.views.requests import ReadInbox, ShowRecord
 from coordinatord.ids import PaneId
 from coordinatord.wire.requests import Mutation
 from tests.features.staff import ask, new_task, staffed
@@ -226,6 +226,10 @@ async def test_a_pull_request_that_could_not_be_looked_at_settles_nothing(tmp_pa
         )
         assert seen.observation == Observed(state="merged")
         assert await kinds(house, boss) == []
+        known = ObservePublication(task=task, number=8, repository="one/a", state="merged")
+        await house.call(known, boss)
+        other = ObservePublication(task=task, number=8, repository="two/a", state="merged")
+        assert (await refused(house, other, boss)).reason == "wrong-state"
 
 
 async def test_a_note_is_owed_to_nobody_and_holds_no_secret(tmp_path: Path) -> None:
@@ -289,6 +293,20 @@ async def test_a_damaged_revision_is_not_used(tmp_path: Path) -> None:
         )
         assert (await refused(house, AdoptBrief(brief=made.id), worker)).reason == "unreadable"
         assert (await refused(house, RequestBrief(brief=made.id), boss)).reason == "unreadable"
+        again = await house.call(RegenerateBrief(task=task), boss)
+        assert (again.number, again.content) == (3, made.content)
+        await house.call(RequestBrief(brief=task), boss)
+        assert (await house.call(AdoptBrief(brief=task), worker)).id == again.id
+
+
+@pytest.mark.parametrize("number", ["0", "01", "9" * 5000, "٣", "-1", "x"])
+async def test_what_is_no_number_of_a_revision_is_refused(tmp_path: Path, number: str) -> None:
+    async with living(tmp_path) as house:
+        _, worker, task = await staffed(house)
+        name = f"{task}.r{number}"
+        for request in (ReadBrief(brief=name), AdoptBrief(brief=name), ShowRecord(id=name)):
+            refusal = await refused(house, request, worker)
+            assert refusal.reason in ("bad-id", "unknown-id")
 
 
 async def test_a_reviewer_is_bound_and_never_more_than_that(tmp_path: Path) -> None:

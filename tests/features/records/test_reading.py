@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import msgspec
+
 from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.questions.requests import AnswerQuestion, ResolveQuestion
-from coordinatord.features.reports.requests import AddNote, FileReport
+from coordinatord.features.reports.records import Check
+from coordinatord.features.reports.requests import (
+    AddNote,
+    FileHandoff,
+    FileReport,
+    FileReview,
+    RecordVerification,
+)
 from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.views.overview import Bound, ranked
 from coordinatord.features.views.requests import (
@@ -108,6 +117,52 @@ async def test_a_context_is_bounded_and_keeps_outstanding_decisions_whole(tmp_pa
         assert {"brief", "notes"} <= set(small.cut)
         assert small.notes == []
         assert len(small.brief) == 200
+
+
+async def test_a_context_bounds_and_cleans_a_handoff_too(tmp_path: Path) -> None:
+    """Hundreds of files and checks are 700 KiB: the whole handoff is shown, or none of it."""
+    async with living(tmp_path) as house:
+        _, worker, task = await staffed(house)
+        large = FileHandoff(
+            task=task,
+            outcome="partial",
+            candidate="v1",
+            next_action="go on",
+            files=tuple("f" * 1900 for _ in range(200)),
+            checks=(Check(command="curl -H 'Authorization: Bearer abcdefghijklmnopqrst'", exit=0),),
+        )
+        await house.call(large, worker)
+        shown = await house.call(ReadContext(task=task))
+        assert (shown.handoff, shown.cut) == (None, ["handoff"])
+        assert len(msgspec.json.encode(shown)) < 44_000
+        whole = await house.call(ReadContext(task=task, max_chars=400_000))
+        assert whole.handoff is not None
+        assert whole.handoff.files == large.files
+        assert "abcdefghij" not in whole.handoff.checks[0].command
+        for _ in range(300):
+            review = FileReview(
+                task=task, candidate="v1", verdict="comment", text="r" * 400, tool="lint"
+            )
+            await house.call(review)
+        small = await house.call(ReadContext(task=task, max_chars=1000))
+        assert len(msgspec.json.encode(small)) < 5000
+
+
+async def test_the_rundown_says_what_was_found_about_a_report(tmp_path: Path) -> None:
+    """§1.6: the status stays; what is verified stands beside it until the next report."""
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        for result in (None, "fail", "pass"):
+            if result is None:
+                await house.call(FileReport(task=task, outcome="completed", text="did"), worker)
+            else:
+                found = RecordVerification(task=task, candidate="v1", result=result)
+                await house.call(found, boss)
+            [item] = (await house.call(ReadRundown())).items
+            assert (item.status, item.verification) == ("reported", result)
+        await house.call(FileReport(task=task, outcome="completed", text="more"), worker)
+        [item] = (await house.call(ReadRundown())).items
+        assert item.verification is None
 
 
 async def test_the_log_says_who_did_what_and_how_that_was_proven(tmp_path: Path) -> None:
