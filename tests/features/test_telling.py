@@ -62,7 +62,7 @@ async def test_the_thirteenth_task_is_counted_and_named_at_the_next_idle(tmp_pat
 async def test_what_may_have_been_typed_is_repeated_only_when_somebody_asks(
     tmp_path: Path, fault: str
 ) -> None:
-    """C-6, C-8: and news beside it goes alone, counting it."""
+    """C-6, C-8, §3.8.22, §3.8.23: and news beside it goes alone, counting it."""
     async with living(tmp_path) as house:
         boss, worker, task = await staffed(house)
         house.host.fail("prompt", fault)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ def spoil(tx: Transaction, record: str) -> None:
 
 
 async def test_an_unreadable_record_leaves_the_rest(tmp_path: Path) -> None:
-    """C-48: the rest is told, and counts say that something is missing."""
+    """C-48, §3.8.39: the rest is told, and counts say that something is missing."""
     async with living(tmp_path) as house:
         boss, worker, task = await staffed(house, boss_status="working")
         broken, sound = [await ask(house, task, worker, f"{n}?") for n in range(2)]

@@ -109,7 +109,8 @@ def decide(recipient: Recipient, now: float) -> Decision:
     """What to do about one seat."""
     items = sendable(recipient, now)
     if not items:
-        return _rest(recipient, now)
+        gone = _gone(recipient) if recipient.behind else None
+        return Waiting(recipient.seat, gone) if gone else _rest(recipient, now)
     if recipient.paused:
         return Waiting(recipient.seat, Held("paused"))
     if not recipient.bound:
@@ -120,6 +121,12 @@ def decide(recipient: Recipient, now: float) -> Decision:
     if recipient.held is not None and recipient.relook_at is not None and now < recipient.relook_at:
         return Waiting(recipient.seat, recipient.held, recipient.relook_at)
     return Due(recipient.seat, items)
+
+
+def _gone(recipient: Recipient) -> Held | None:
+    """Nobody sits there any more who could give a receipt, whatever waits behind an episode."""
+    obstacle = _cheap_look(recipient)
+    return obstacle if obstacle is not None and obstacle.reason in ("absent", "replaced") else None
 
 
 def relook_pause(looks: int) -> float:

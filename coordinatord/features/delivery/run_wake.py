@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -29,9 +30,15 @@ EPISODES: Final = RecordTable(
 
 
 def latest(view: View, seat: SeatId) -> Episode | None:
-    """The seat's last episode."""
-    found = EPISODES.select(view, "seat = ?", seat, order="seq DESC", limit=1).items
-    return found[0] if found else None
+    """The seat's last episode.
+
+    Raises:
+        Unreadable: there is one, and what it covers cannot be read.
+    """
+    found = EPISODES.select(view, "seat = ?", seat, order="seq DESC", limit=1)
+    if found.unreadable:
+        raise Unreadable("episodes", found.unreadable[0])
+    return found.items[0] if found.items else None
 
 
 def behind(
@@ -47,10 +54,14 @@ def behind(
 
 
 def holds_back(view: View, seat: Seat, items: Iterable[Obligation]) -> bool:
-    """Is an episode of this seat outstanding?"""
+    """Is an episode of this seat outstanding? One that cannot be read may be: nobody is interrupted on a
+    guess, until an explicit notice takes its place."""
     if not episodes.concerns(seat.id):
         return False
-    episode = latest(view, seat.id)
+    try:
+        episode = latest(view, seat.id)
+    except Unreadable:
+        return True
     owed = {item.id for item in items}
     return episodes.stands(episode, _stage(view, episode), owed, seat.binding)
 
@@ -63,10 +74,11 @@ def begin(
     named = tuple(named)
     if any(item.alone for item in named):
         return
-    named = tuple(named)
-    if not episodes.concerns(seat.id) or held_back or seat.occupant is None or named[0].alone:
+    if not episodes.concerns(seat.id) or held_back or seat.occupant is None:
         return
-    before = latest(tx, seat.id)
+    before = None
+    with suppress(Unreadable):
+        before = latest(tx, seat.id)
     if before is not None and isinstance(before.state, episodes.Outstanding):
         ended = Ended(at=tx.now, seq=before.seq, why="replaced")
         EPISODES.put(tx, msgspec.structs.replace(before, state=ended))
@@ -80,7 +92,7 @@ def begin(
             seat=seat.id,
             binding=seat.binding,
             terminal=seat.occupant.terminal_id,
-            generation=before.generation + 1 if before else 1,
+            generation=_last_generation(tx, seat.id) + 1,
             attempt=attempt,
             included=tuple(item.id for item in named),
         ),
@@ -94,8 +106,15 @@ def receipt(view: View, name: SeatId, items: Iterable[Obligation]) -> str | None
         return None
     items = tuple(items)
     waiting = behind(view, seat, items, told_to(view, seat, items))
-    episode = latest(view, name) if waiting else None
-    return episodes.boundary(episode) if episode else None
+    with suppress(Unreadable):
+        episode = latest(view, name) if waiting else None
+        return episodes.boundary(episode) if episode else None
+    return None
+
+
+def _last_generation(view: View, seat: SeatId) -> int:
+    readable = EPISODES.select(view, "seat = ?", seat, order="seq DESC", limit=9).items
+    return readable[0].generation if readable else 0
 
 
 class WakeMethods:

@@ -139,6 +139,9 @@ class Intake:
             self._terminal.missed(len(changed))
 
     async def _look_at(self, panes: set[PaneId]) -> None:
+        if len(panes) == 1:  # the usual case, and on the way of every delivery
+            await self._lookout.look(*panes)
+            return
         async with anyio.create_task_group() as group:
             for pane in panes:
                 group.start_soon(self._lookout.look, pane)

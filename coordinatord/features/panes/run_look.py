@@ -19,6 +19,10 @@ _PROBES_AT_ONCE = 4
 """Shell probes under way together: the host answers them on one loop (herdr-protocol.md §8)."""
 
 
+HEARD_S = 1.0
+"""A host that answered a look so short a time ago is asked by everybody at once."""
+
+
 class Judged(msgspec.Struct, frozen=True):
     """A seat's occupant as seen just now. ``foreground`` is there if it had to be probed."""
 
@@ -40,6 +44,9 @@ class Lookout:
         self._clock = clock
         self._around = anyio.Lock()
         self._begun: dict[PaneId, float] = {}
+        self._answered = -HEARD_S
+        self._first: anyio.Event | None = None
+        self._silent: anyio.Event | None = None
 
     async def look_around(self) -> bool:
         """Take a snapshot and probe the shells of new terminals; False if the host does not answer."""
@@ -55,15 +62,40 @@ class Lookout:
             return True
 
     async def look(self, pane: PaneId) -> Sighting | Gone | Unseen:
-        """One pane, freshly."""
+        """One pane, freshly. Of a host that was not heard of lately one asks first, and the others wait: one
+        that hangs costs one bounded call, however many want to look (coordination.md §3.3, 13)."""
+        while (first := self._first) is not None:
+            await first.wait()
+            if self._first is None and self._silent is first:
+                return Unseen()
+        if self._heard_lately():
+            return await self._ask(pane)
+        self._first = mine = anyio.Event()
+        try:
+            seen = await self._ask(pane)
+            self._silent = None if self._heard_lately() else mine
+            return seen
+        finally:
+            self._first = None
+            mine.set()
+
+    def _heard_lately(self) -> bool:
+        return self._clock.awake() - self._answered <= HEARD_S
+
+    async def _ask(self, pane: PaneId) -> Sighting | Gone | Unseen:
         begun = self._clock.awake()
         try:
             seen = await self.terminal.look(pane)
         except PaneMissing:
+            self._answered = self._clock.awake()
             self.sightings.forget(pane)
             return Gone()
-        except (Unreachable, HostRefused):
+        except Unreachable:
             return Unseen()
+        except HostRefused:
+            self._answered = self._clock.awake()
+            return Unseen()
+        self._answered = self._clock.awake()
         self.sightings.note(seen)
         self._begun[pane] = begun
         return seen

@@ -61,7 +61,7 @@ async def test_records_carry_the_machine_they_were_made_on(tmp_path: Path) -> No
 async def test_a_database_from_another_machine_shows_its_tasks_and_types_nothing(
     tmp_path: Path,
 ) -> None:
-    """C-27: nobody has a seat here until he is seated here, even in panes that look the same."""
+    """C-27, §3.8.24: nobody has a seat here until he is seated here, even in panes that look the same."""
     async with living(tmp_path) as house:
         await house.database.write(name_host, HERE)
         boss, worker, task = await staffed(house, boss_status="working")
