@@ -70,7 +70,7 @@ def begin(
         Refused: ``already-running`` naming the pid, ``socket-taken``, ``folder-unsafe``,
             ``bad-setting`` (a path that is too long, a unit whose socket is another workspace's).
     """
-    held = _only_one(workspace)
+    held = only_one(workspace)
     try:
         handed = inherited.take(environ, pid)
         if handed is None:
@@ -85,7 +85,12 @@ def begin(
     return instance
 
 
-def _only_one(workspace: locate.Workspace) -> lock.Lock:
+def only_one(workspace: locate.Workspace) -> lock.Lock:
+    """The workspace's lock: nobody else serves it, or fills it, while this is held.
+
+    Raises:
+        Refused: ``already-running`` naming the pid.
+    """
     try:
         return lock.acquire(Path(workspace.file("lock")))
     except lock.Held as other:

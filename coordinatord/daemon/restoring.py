@@ -9,13 +9,15 @@ from pathlib import Path
 import anyio.to_thread
 
 from coordinatord import locate
+from coordinatord.daemon import instance
 from coordinatord.errors import Refused
 from coordinatord.features.delivery.files import keep_events
 from coordinatord.features.delivery.run_switch import remembered
+from coordinatord.features.upkeep import files
 from coordinatord.features.upkeep.table import forget_the_world
-from coordinatord.sockets import lock
 from coordinatord.store import admission, copying
 from coordinatord.store.database import Database
+from coordinatord.store.migrate import sync
 
 BUSY_MS = 8000
 
@@ -28,21 +30,33 @@ async def restore(workspace: locate.Workspace, backup: str) -> Path:
             ``store-…`` where the backup cannot be used. Nothing was changed then.
     """
     target = Path(workspace.file("coordinator.db"))
-    held = _locked(workspace)
+    held = instance.only_one(workspace)
     try:
-        await anyio.to_thread.run_sync(_fill, Path(backup), target)
-        source = random.SystemRandom()
-        async with await Database.open(target, wall=time.time, source=source) as database:
-            await database.write(forget_the_world)
-            wanted = await database.read(remembered)
-        if wanted is False:  # a restored workspace is as quiet as the saved one was
-            keep_events(Path(workspace.file("config.toml")), False)
+        await anyio.to_thread.run_sync(_check, Path(backup), target)
+        fresh = files.restoring(target)
+        try:
+            await _prepare(Path(backup), fresh, Path(workspace.file("config.toml")))
+            # in one step, and only now: whoever is killed before leaves no records that seem to be lived in
+            await anyio.to_thread.run_sync(_put_in_place, fresh, target)
+        finally:
+            await anyio.to_thread.run_sync(_clear, fresh)
     finally:
         held.release()
     return target
 
 
-def _fill(backup: Path, target: Path) -> None:
+async def _prepare(backup: Path, fresh: Path, config: Path) -> None:
+    await anyio.to_thread.run_sync(_clear, fresh)
+    await anyio.to_thread.run_sync(copying.copy_to, backup, fresh, BUSY_MS)
+    source = random.SystemRandom()
+    async with await Database.open(fresh, wall=time.time, source=source) as database:
+        await database.write(forget_the_world)
+        wanted = await database.read(remembered)
+    if wanted is False:  # a restored workspace is as quiet as the saved one was
+        await anyio.to_thread.run_sync(keep_events, config, False)
+
+
+def _check(backup: Path, target: Path) -> None:
     if target.exists() or target.is_symlink():
         raise Refused(
             "wrong-state",
@@ -53,16 +67,17 @@ def _fill(backup: Path, target: Path) -> None:
         raise Refused("bad-params", f"There is no backup {backup}.", "Name the file itself.")
     admission.check_absent(target)
     copying.verify(backup, BUSY_MS)
-    copying.copy_to(backup, target, BUSY_MS)
 
 
-def _locked(workspace: locate.Workspace) -> lock.Lock:
-    try:
-        return lock.acquire(Path(workspace.file("lock")))
-    except lock.Held as other:
-        who = "another process" if other.pid is None else f"pid {other.pid}"
-        raise Refused(
-            "already-running",
-            f"A daemon for {workspace.root} runs: {who}.",
-            "Stop it first: coordctl down",
-        ) from None
+def _put_in_place(fresh: Path, target: Path) -> None:
+    fresh.rename(target)
+    sync(target.parent)
+
+
+def _clear(fresh: Path) -> None:
+    for path in (
+        fresh,
+        *(Path(f"{fresh}{suffix}") for suffix in admission.LOGS),
+        Path(f"{fresh}-shm"),
+    ):
+        path.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ def copy_to(source: Path, target: Path, busy_ms: int) -> None:
         _copy(source, partial, busy_ms)
         verify(partial, busy_ms)
         sync(partial)
-        os.link(partial, target)  # unlike a renaming, it replaces nothing
+        _name(partial, target)
         sync(target.parent)
     except FileExistsError:
         raise _taken(target) from None
@@ -48,6 +48,21 @@ def copy_to(source: Path, target: Path, busy_ms: int) -> None:
         raise faults.refusal_of_os(error, target) from error
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _name(partial: Path, target: Path) -> None:
+    """Give the finished file its name, and replace nothing.
+
+    Raises:
+        FileExistsError: somebody was faster.
+    """
+    try:
+        os.link(partial, target)
+    except FileExistsError:
+        raise
+    except OSError:  # some file systems, as those of memory sticks, know no links
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        partial.rename(target)
 
 
 def verify(path: Path, busy_ms: int, migrations: Sequence[Migration] | None = None) -> None:

@@ -21,7 +21,13 @@ from coordinatord.store.copying import copy_to
 from coordinatord.store.transaction import View
 
 BUSY_MS: Final = 8000
-_REMAINS: Final = ("coordinator.db.new", "coordinator.db.new-wal", "coordinator.db.new-shm")
+_HALF_MADE: Final = ("coordinator.db.new", "coordinator.db.restoring")
+_REMAINS: Final = tuple(f"{name}{rest}" for name in _HALF_MADE for rest in ("", "-wal", "-shm"))
+
+
+_PRIVATE: Final = ("coordinator.db", "coordinator.db-wal", "coordinator.db-shm", "daemon.log")
+_PRIVATE_FOLDERS: Final = ("backups", "messages", "runs")
+"""Copies of records, texts and outputs: as private as the database."""
 
 
 class Premises(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +45,11 @@ class Premises(msgspec.Struct, frozen=True, kw_only=True):
     def backups(self) -> Path:
         """Where backups go that are given no name."""
         return self.folder / "backups"
+
+
+def restoring(database: Path) -> Path:
+    """Where a backup is made ready before it takes this database's place."""
+    return database.with_name(f"{database.name}.restoring")
 
 
 def back_up(premises: Premises, destination: str | None, now: float) -> Path:
@@ -116,11 +127,13 @@ def remove(paths: Iterable[Iterable[Path]]) -> None:
 
 def modes(premises: Premises, *, fix: bool) -> list[Finding]:
     """Are folder, database and socket for their owner only?"""
-    names = ["coordinator.db", "coordinator.db-wal", "coordinator.db-shm", "daemon.log"]
-    wanted = [(premises.folder, 0o077), *((premises.folder / name, 0o077) for name in names)]
+    wanted = [premises.folder, *(premises.folder / name for name in _PRIVATE)]
+    for folder in (premises.folder / name for name in _PRIVATE_FOLDERS):
+        inside = folder.iterdir() if folder.is_dir() and not folder.is_symlink() else ()
+        wanted += [folder, *inside]
     if premises.socket is not None:
-        wanted += [(premises.socket.parent, 0o077), (premises.socket, 0o077)]
-    found = [finding for path, mask in wanted if (finding := _mode(path, mask, fix))]
+        wanted += [premises.socket.parent, premises.socket]
+    found = [finding for path in wanted if (finding := _mode(path, 0o077, fix))]
     return found or [good("file-modes")]
 
 

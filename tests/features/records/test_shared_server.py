@@ -12,6 +12,7 @@ from coordinatord.features.panes.records import Seat
 from coordinatord.features.panes.requests import WhoAmI
 from coordinatord.features.panes.table import SEATS
 from coordinatord.features.questions.requests import AnswerQuestion, AskQuestion
+from coordinatord.features.tasks.requests import NewTask
 from coordinatord.ids import PaneId, ProcessId
 from coordinatord.kinds import is_shared_server
 from coordinatord.terminals.port import AgentSession
@@ -107,8 +108,10 @@ async def test_what_a_proof_has_shown_is_recorded_with_the_next_act(tmp_path: Pa
         assert found is not None
         return found
 
-    async with living(tmp_path) as house:
-        _, worker, task = await staffed(house)
+    async with living(tmp_path, run=False) as house:
+        worker = house.host.add_agent()
+        await house.parts.lookout.look_around()
+        task = (await house.call(NewTask(title="t", worker_pane=worker))).id
         name = f"worker:{task}"
         before = await recorded(house, name)
         session = AgentSession("herdr:codex", "codex", "id", "later")

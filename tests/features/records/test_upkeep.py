@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import sqlite3
 import time
@@ -115,7 +116,10 @@ async def test_the_doctor_names_what_needs_a_person(tmp_path: Path) -> None:
         house.host.remove_pane(worker)
         (tmp_path / "coordinator.db.new").write_bytes(b"")
         (tmp_path / "coordinator.db").chmod(0o644)
+        saved = Path((await house.call(BackUp())).path)
+        saved.chmod(0o644)
         found = await findings(house)
+        assert ("file-modes", "bad", str(saved)) in found
         assert ("records-readable", "bad", question) in found
         assert ("seats", "bad", f"worker:{task}") in found
         assert ("clock", "bad", "1") in found
@@ -126,6 +130,7 @@ async def test_the_doctor_names_what_needs_a_person(tmp_path: Path) -> None:
         assert ("terminal-host", "bad", "Unreachable") in await findings(house, fix=True)
         assert not (tmp_path / "coordinator.db.new").exists()
         assert (tmp_path / "coordinator.db").stat().st_mode & 0o777 == 0o600
+        assert saved.stat().st_mode & 0o777 == 0o600
 
 
 async def test_export_gives_every_record_in_parts(tmp_path: Path) -> None:
@@ -234,6 +239,46 @@ async def test_a_restored_workspace_has_all_records_and_nobody_sits_in_it(tmp_pa
         assert [item.id for item in inbox.items] == [question]
         tasks = await house.database.read(TASKS.select)
         assert [each.id for each in tasks.items] == [task]
+
+
+async def test_a_restore_that_is_ended_early_leaves_no_records(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C-47: killed before the seats were given up, nothing may be typed in the old seats' names."""
+    old, new = tmp_path / "old", tmp_path / "new"
+    for folder in (old, new):
+        folder.mkdir()
+    async with living(old, run=False) as house:
+        saved = await house.call(BackUp(destination=str(tmp_path / "b.db")))
+    workspace = await anyio.to_thread.run_sync(made_workspace, new)
+
+    def end(tx: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(restoring, "forget_the_world", end)
+        with pytest.raises(KeyboardInterrupt):
+            await restoring.restore(workspace, saved.path)
+    state = anyio.Path(workspace.file(""))
+    assert [path.name async for path in state.glob("*.db*")] == []
+    assert (await restoring.restore(workspace, saved.path)).name == "coordinator.db"
+    assert [path.name async for path in state.glob("*.db*")] == ["coordinator.db"]
+
+
+async def test_a_backup_goes_where_no_links_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As onto a memory stick; what stands there is not replaced all the same."""
+
+    def no_links(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
+    async with living(tmp_path, run=False) as house:
+        saved = await house.call(BackUp())
+        assert Path(saved.path).stat().st_mode & 0o777 == 0o600
+        with pytest.raises(Refused):
+            await house.call(BackUp(destination=saved.path))
 
 
 def damage(path: Path) -> None:
