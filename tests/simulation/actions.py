@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import random
+from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from coordinatord import ids
 from coordinatord.errors import Refused, WorldFailed
 from coordinatord.features.delivery.requests import ConsumeWake, InitSeat, PumpNow, ShowWake
-from coordinatord.features.messages.requests import AckMessage, SendMessage
+from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
 from coordinatord.features.panes.requests import BindSeat
-from coordinatord.features.questions.requests import AnswerQuestion, AskQuestion, ResolveQuestion
+from coordinatord.features.questions.requests import (
+    AnswerQuestion,
+    AskQuestion,
+    ResolveQuestion,
+)
 from coordinatord.features.reports.requests import FileReport, RecordVerification
 from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.typing.requests import PauseTyping, ResumeTyping
@@ -38,6 +43,7 @@ class Actors:
         self.clock = clock
         self.accepted: list[str] = []
         """Records whose acceptance was answered."""
+        self._loose: deque[str] = deque()
         self.tasks: list[tuple[str, PaneId]] = []
         self.house: House | None = None
         self.life: Life | None = None
@@ -50,7 +56,7 @@ class Actors:
         return (
             [self._ask] * 6 + [self._send] * 6 + [self._work] * 8 + [self._deal] * 8
             + [self._draft] * 2 + [self._finish_draft] * 3 + [self._dialog] * 2 + [self._end_dialog] * 3
-            + [self._new_agent, self._new_task, self._pump, self._consume]
+            + [self._tidy] * 5 + [self._new_agent, self._new_task, self._pump, self._consume]
         )  # fmt: skip
 
     def _faults(self) -> list[Action]:
@@ -100,6 +106,8 @@ class Actors:
         answer = await self.house.call(request, pane)
         if ids.kind_of(getattr(answer, "id", "")) is not None:
             self.accepted.append(answer.id)
+            if isinstance(request, AskQuestion | SendMessage):
+                self._loose.append(answer.id)
         return answer
 
     async def _new_task(self) -> None:
@@ -152,6 +160,18 @@ class Actors:
             await self._call(RecordVerification(task=item.task, candidate="c", result="pass"), pane)
         elif item.kind == "message":
             await self._call(AckMessage(message=item.id), pane)
+
+    async def _tidy(self) -> None:
+        """A person sees to the oldest message or question that is still open."""
+        while self._loose:
+            name = self._loose.popleft()
+            if ids.kind_of(name) == "message":
+                request: Any = WithdrawMessage(message=name)
+            else:
+                request = AnswerQuestion(question=name, text="!")
+            with contextlib.suppress(Refused):  # it is dealt with
+                await self._call(request, None)
+                return
 
     async def _draft(self) -> None:
         pane, agent = self._some_agent()

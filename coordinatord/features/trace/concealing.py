@@ -124,7 +124,7 @@ class Concealer:
     def _look(self, fact: Looked, at: float) -> LookLine:
         agent = fact.seen.agent if isinstance(fact.seen, Sighting) else None
         masked = None
-        if fact.screen is not None and fact.reading is not None:
+        if fact.screen and fact.reading is not None:  # empty: it could not be read
             masked = mask_screen(self._kinds.get(agent or ""), fact.screen, fact.reading)
         return LookLine(
             at=at,
