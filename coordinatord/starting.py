@@ -13,7 +13,7 @@ import threading
 from collections.abc import Mapping
 from typing import Final
 
-from coordinatord.locate import Workspace
+from coordinatord.locate import Workspace, service_managed
 
 PAUSE_S: Final = 0.02
 """Seconds between two tries to connect."""
@@ -92,6 +92,23 @@ class Start:
         except OSError:
             return []
         return [line for line in lines if line and not line.startswith("{")]
+
+
+def unanswered(
+    path: str, workspace: Workspace | None, environ: Mapping[str, str]
+) -> tuple[str, str]:
+    """What to say where nothing listens and nothing may be started, and what to advise.
+
+    ``workspace`` is None where only a socket was named.
+    """
+    if workspace is None:
+        hint = "Nothing is started for a socket that is named. Check --socket, COORDINATORD_SOCKET."
+    elif service_managed(workspace, environ):
+        unit = f"coordinatord@{workspace.instance}"
+        hint = f"A service manager starts it: systemctl --user start {unit}"
+    else:
+        hint = "Start it: coordctl up"
+    return f"No daemon answers at {path}.", hint
 
 
 def _printable(line: str) -> str:

@@ -6,8 +6,7 @@ import time
 
 from coordctl.failures import Failure
 from coordctl.transport import BACK_S, SILENCE_S
-from coordinatord import locate
-from coordinatord.starting import PAUSE_S, Start
+from coordinatord.starting import PAUSE_S, Start, unanswered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,12 +110,6 @@ def _ends_badly(begun: Start) -> bool:
 
 def nobody(target: Target) -> Failure:
     """Nothing listens, and nothing may be started."""
-    workspace = target.address.workspace
-    if workspace is None:
-        hint = "Nothing is started for a socket that is named. Check --socket, COORDINATORD_SOCKET."
-    elif locate.service_managed(workspace, target.environ):
-        unit = f"coordinatord@{workspace.instance}"
-        hint = f"A service manager starts it: systemctl --user start {unit}"
-    else:
-        hint = "Start it: coordctl up"
-    return Failure("no-daemon", f"No daemon answers at {target.paths[-1]}.", hint)
+    return Failure(
+        "no-daemon", *unanswered(target.paths[-1], target.address.workspace, target.environ)
+    )

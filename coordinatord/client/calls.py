@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from coordinatord import __version__, locate
+from coordinatord import __version__, locate, starting
 from coordinatord.ids import SeatId, TaskId
 from coordinatord.wire.client_side import Answered, ClientSide, Event, Failed, Notified
 from coordinatord.wire.jsonrpc import Error
@@ -198,9 +198,8 @@ def lost_twice(request: Request[Any]) -> CallFailed:
 
 def nobody(target: Target) -> NoDaemon:
     """Nothing listens, and nothing may be started."""
-    return NoDaemon(
-        "no-daemon", f"No daemon answers at {target.paths[-1]}.", "Start it: coordctl up"
-    )
+    workspace = target.address.workspace
+    return NoDaemon("no-daemon", *starting.unanswered(target.paths[-1], workspace, target.environ))
 
 
 def silent() -> NoDaemon:
