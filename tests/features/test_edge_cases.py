@@ -156,6 +156,30 @@ async def test_a_host_that_hangs_is_asked_once_for_all(tmp_path: Path) -> None:
         assert all(len(house.prompts(pane)) == 1 for pane in panes)
 
 
+async def test_a_look_that_times_out_holds_others_for_its_bound_only(tmp_path: Path) -> None:
+    """C-13, C-15: they wait for its answer, then one of them asks itself."""
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        await house.rest()
+        await house.clock.sleep(2)  # it was not heard of lately
+        terminal, waiting = house.parts.ground.terminal, anyio.Event()
+        real = terminal.look
+
+        async def look(pane: PaneId) -> Any:
+            if pane != worker:
+                return await real(pane)
+            waiting.set()
+            await house.clock.sleep(5)
+            raise Unreachable("no answer within 5 s")
+
+        terminal.look = look  # type: ignore[method-assign]
+        await house.call(SendMessage(to=f"worker:{task}", text="hello"))
+        await waiting.wait()
+        await house.call(SendMessage(to=COORDINATOR, text="hello"))
+        await house.until(lambda: house.prompts(boss))
+        assert house.prompts(worker) == []
+
+
 async def test_a_closed_coordinator_leaves_its_returns_to_the_next(tmp_path: Path) -> None:
     """§3.8.19: nothing is lost, nothing fails; who takes the seat is told afresh."""
     async with living(tmp_path) as house:
@@ -465,3 +489,30 @@ async def test_a_message_is_owed_until_it_is_acknowledged(tmp_path: Path) -> Non
         assert [each.id for each in (await house.call(ReadInbox(), boss)).items] == [first]
         await house.call(AckMessage(message=first), boss)
         assert (await house.call(ReadInbox(), boss)).items == []
+
+
+async def test_a_text_that_stands_unsubmitted_is_told_to_a_person_once(tmp_path: Path) -> None:
+    """G-3: through the host, in `status` and in `why`; nothing is typed behind it."""
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        house.host.agent(boss).swallows = 50
+        question = await ask(house, task, worker)
+
+        async def stuck() -> bool:
+            return bool((await house.call(ReadStatus())).stranded)
+
+        await house.until(stuck)
+        (attempt,) = await house.attempts()
+        await house.until(lambda: house.host.notes)
+        title, body = house.host.notes[0]
+        assert (title, attempt.id in body, boss in body) == (
+            "coordinatord: typed, not submitted",
+            True,
+            True,
+        )
+        assert "not submitted" in (await why(house, attempt.id)).sentence
+        assert "not submitted" in (await why(house, question)).sentence
+        await next_idle(house, boss)
+        await house.clock.sleep(60)
+        assert len(house.host.notes) == 1
+        assert len(house.prompts(boss)) == 1

@@ -149,7 +149,7 @@ async def test_what_is_answered_while_we_look_is_not_named(tmp_path: Path, secon
             assert question not in house.prompts(boss)[0]
 
 
-@pytest.mark.parametrize("method", ["look", "foreground", "read", "prompt"])
+@pytest.mark.parametrize("method", ["foreground", "read", "prompt"])
 async def test_one_recipient_that_hangs_does_not_hold_up_another(
     tmp_path: Path, method: str
 ) -> None:

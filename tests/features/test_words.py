@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import shlex
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinatord.errors import Refused
-from coordinatord.features.delivery.records import Attempt, Hold, HoldRecord, Reached, Stage
+from coordinatord.features.delivery.records import (
+    Attempt,
+    Hold,
+    HoldRecord,
+    Mark,
+    Reached,
+    Stage,
+)
 from coordinatord.features.launches.line import command_line, one_line, pane_environment
 from coordinatord.features.messages.records import Message
 from coordinatord.features.obligations import derivation
@@ -30,6 +37,7 @@ from coordinatord.ids import (
 )
 from tests.features.made import PANE, TASK, owed, told
 
+MARK = Mark(kind="codex", place="/x", everywhere="/y", at=0.0)
 ANSWERED = Answered(text="80", at=2.0, seq=5, by=COORDINATOR)
 
 
@@ -130,10 +138,35 @@ def test_a_new_debt_is_next() -> None:
     assert sentence.of_debt(owed(1), None, None, 0.0).endswith("it is next to be told.")
 
 
-def test_a_sentence_about_an_attempt() -> None:
+@pytest.mark.parametrize(
+    ("stage", "facts", "words"),
+    [
+        (
+            "turn-started",
+            {},
+            "coordinator was told about q-00000001: turn-started 1.5 s later (what was seen); no transcript"
+            " is known that could prove that it was read.",
+        ),
+        (
+            "turn-started",
+            {"mark": MARK},
+            "(what was seen); its agent's transcript does not show it yet.",
+        ),
+        ("seen", {"mark": MARK}, "seen 1.5 s later (what was seen)."),
+        ("not-delivered", {}, "coordinator was not told about q-00000001: not-delivered"),
+        ("uncertain", {}, "coordinator may have been told about q-00000001: uncertain"),
+        (
+            "typed",
+            {"stranded": True},
+            "coordinator is being told about q-00000001: what was seen. Press Enter there, or delete it.",
+        ),
+    ],
+)
+def test_a_sentence_about_an_attempt(stage: Stage, facts: dict[str, Any], words: str) -> None:
+    """It claims no more than the evidence: a turn that began is not a message that was read."""
     trail = (
         Reached(stage="claimed", at=1.0, evidence="idle"),
-        Reached(stage="turn-started", at=2.5, evidence="state changed"),
+        Reached(stage=stage, at=2.5, evidence="what was seen"),
     )
     attempt = Attempt(
         id=AttemptId("d-00000001"),
@@ -146,10 +179,9 @@ def test_a_sentence_about_an_attempt() -> None:
         obligations=(),
         records=("q-00000001",),
         trail=trail,
+        **facts,
     )
-    assert sentence.of_attempt(attempt) == (
-        "coordinator was told about q-00000001: turn-started 1.5 s later (state changed)."
-    )
+    assert words in sentence.of_attempt(attempt)
 
 
 @pytest.mark.parametrize(

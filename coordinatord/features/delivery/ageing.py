@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from coordinatord.features.delivery import pacing
-from coordinatord.features.delivery.records import HoldRecord, Told
+from coordinatord.features.delivery.records import Attempt, HoldRecord, Told
 from coordinatord.features.obligations.records import Obligation
 from coordinatord.ids import SeatId
 
@@ -87,6 +87,12 @@ def words(items: Collection[Obligation], holds: Mapping[SeatId, HoldRecord]) -> 
     if more := len(items) - len(named):
         parts.append(f"and {more} more")
     return f"coordinatord: {len(items)} undelivered", "; ".join(parts)
+
+
+def stranded_words(attempt: Attempt) -> tuple[str, str]:
+    """Title and body of the one alert about a text that stands unsubmitted: a person has to see to it."""
+    body = f"{attempt.id} for {attempt.seat} in {attempt.pane}: press Enter there, or delete it"
+    return "coordinatord: typed, not submitted", body
 
 
 def _state(hold: HoldRecord | None) -> str:

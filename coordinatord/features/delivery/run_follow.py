@@ -6,12 +6,14 @@ composer, and at most twice (agents.md §1, facts 2 and 3).
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import msgspec
 
 from coordinatord.clock import Clock
-from coordinatord.features.delivery import evidence, table
+from coordinatord.errors import WorldFailed
+from coordinatord.features.delivery import ageing, evidence, table
 from coordinatord.features.delivery.records import Attempt, Stage
 from coordinatord.features.delivery.run_evidence import Witness
 from coordinatord.features.obligations.table import Sources
@@ -84,6 +86,8 @@ class Follower:
         if shown.stage is None and shown.stands:
             words = _joined("typed, not submitted: the text stands in the composer", repeated)
             await self._database.insist(table.strand, attempt.id, words)
+            with suppress(WorldFailed):  # the journal and `status` have it as well
+                await self._lookout.terminal.notify(*ageing.stranded_words(attempt))
             return
         stage = shown.stage or "uncertain"
         words = _joined(shown.words or "no sign of a turn was seen", repeated)

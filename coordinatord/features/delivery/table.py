@@ -172,13 +172,10 @@ def living(view: View) -> list[Attempt]:
     return ATTEMPTS.select(view, _LIVING).items
 
 
-def stranded(view: View) -> list[AttemptId]:
+def stranded(view: View) -> list[Attempt]:
     """Attempts whose text stands unsubmitted in a composer."""
-    return [
-        each.id
-        for each in ATTEMPTS.select(view, "stage IN ('claimed', 'typed')").items
-        if each.stranded
-    ]
+    found = ATTEMPTS.select(view, "stage IN ('claimed', 'typed')").items
+    return [each for each in found if each.stranded]
 
 
 def give_up_in_hand(tx: Transaction, sources: Sources) -> int:

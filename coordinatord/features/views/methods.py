@@ -210,7 +210,7 @@ class ViewMethods:
             degraded=self._degraded(),
             oldest_undelivered_s=ages.oldest_undelivered_s,
             oldest_decision_s=ages.oldest_decision_s,
-            stranded=delivery.stranded(view),
+            stranded=[each.id for each in delivery.stranded(view)],
             stages=msgspec.convert(delivery.stages(view), dict[Any, int]),
             owed=len([item for item in owed.items if not item.doubtful]),
             oldest_debt_s=max((now - item.since for item in owed.items), default=None),

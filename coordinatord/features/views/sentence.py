@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from coordinatord.features.delivery.pacing import RELOOKS_S, Class, classify
-from coordinatord.features.delivery.records import Attempt, Hold, HoldRecord, Told
+from coordinatord.features.delivery.records import Attempt, Hold, HoldRecord, Stage, Told
 from coordinatord.features.obligations.records import Obligation
 
 HELD: Final[dict[Hold, str]] = {
@@ -66,7 +66,7 @@ def of_debt(
     match classify(told):
         case "submitted":
             since = ago(now - told.at) if told else age
-            how = f" ({steps(attempt)})" if attempt else ""
+            how = f" ({steps(attempt)}{unproven(attempt)})" if attempt else ""
             return f"{item.to} was told {since} ago{how} and has not dealt with it yet."
         case "in-hand":
             return f"{item.to} is being told now."
@@ -85,8 +85,27 @@ def of_attempt(attempt: Attempt) -> str:
     """One attempt, from its trail."""
     first, last = attempt.trail[0], attempt.trail[-1]
     took = f" {last.at - first.at:.1f} s later" if last is not first else ""
-    what = ", ".join(attempt.records)
-    return f"{attempt.seat} was told about {what}: {last.stage}{took} ({last.evidence})."
+    what = f"{attempt.seat} {_TOLD.get(last.stage, 'was told')} about {', '.join(attempt.records)}"
+    if attempt.stranded:
+        return f"{what}: {last.evidence}. Press Enter there, or delete it."
+    return f"{what}: {last.stage}{took} ({last.evidence}){unproven(attempt)}."
+
+
+_TOLD: Final[dict[Stage, str]] = {
+    "claimed": "is being told",
+    "typed": "is being told",
+    "not-delivered": "was not told",
+    "uncertain": "may have been told",
+}
+
+
+def unproven(attempt: Attempt) -> str:
+    """What is not known of an attempt that stays short of *seen*, for the end of a sentence."""
+    if attempt.stage not in ("submitted", "turn-started") or attempt.transport != "prompt":
+        return ""
+    if attempt.mark is None:
+        return "; no transcript is known that could prove that it was read"
+    return "; its agent's transcript does not show it yet"
 
 
 def steps(attempt: Attempt) -> str:
