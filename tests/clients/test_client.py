@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from coordinatord import __version__, client, locate
 from coordinatord.features.questions.records import Question
 from coordinatord.features.questions.requests import AskQuestion, ResolveQuestion
 from coordinatord.features.views.requests import ReadInbox
-from tests.clients.toy import CLOSE, SILENT, Notes, Refusal, Respond, Toy
+from tests.clients.toy import CLOSE, SILENT, Notes, Refusal, Respond, Toy, coordctl
 
 Start = Callable[[Respond], Toy]
 INBOX: dict[str, Any] = {"seat": "coordinator", "items": [], "newer": 1}
@@ -119,11 +120,17 @@ async def test_silence_ends_and_the_connection_stays_of_use(toy: Start) -> None:
 
 
 async def test_without_a_daemon_it_says_so(sockets: Path, tmp_path: Path) -> None:
-    with anyio.fail_after(5):
+    with anyio.fail_after(30):
         async with client.connect(socket=str(sockets / "no.sock"), environ={}) as connected:
             with pytest.raises(client.NoDaemon) as caught:
                 await connected.call(ReadInbox())
             assert caught.value.reason == "no-daemon"
+        named = str(sockets / "no.sock")
+        told = await to_thread.run_sync(
+            lambda: coordctl("status", "--json", "--socket", named, cwd=tmp_path)
+        )
+        said = json.loads(told.stderr)  # both programs say the same
+        assert (said["message"], said["data"]["hint"]) == (caught.value.message, caught.value.hint)
         with pytest.raises(client.NoDaemon) as caught:
             async with client.connect(directory=str(tmp_path), environ={}):
                 pass
