@@ -17,6 +17,8 @@ class Trace:
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
+        self.lost = 0
+        """Facts that a listener could not take."""
 
     @property
     def on(self) -> bool:
@@ -24,9 +26,13 @@ class Trace:
         return bool(self._listeners)
 
     def tell(self, fact: object) -> None:
-        """Give this to everybody who listens. A listener must not block and must not raise."""
+        """Give this to everybody who listens. A listener must not block; one that fails loses this fact, and
+        whoever decides goes on (docs/decisions/0008)."""
         for listener in self._listeners:
-            listener(fact)
+            try:
+                listener(fact)
+            except Exception:  # noqa: BLE001 - who listens must not stop who decides
+                self.lost += 1
 
     def listen(self, listener: Listener) -> None:
         """Tell it from now on."""

@@ -13,21 +13,23 @@ import msgspec
 
 from coordinatord import __version__
 from coordinatord.clock import Clock
+from coordinatord.errors import Refused
 from coordinatord.features.delivery.pacing import Decided
 from coordinatord.features.delivery.table import ATTEMPTS
 from coordinatord.features.trace.concealing import Concealer
 from coordinatord.features.trace.digests import digests
-from coordinatord.features.trace.lines import Header, Line
+from coordinatord.features.trace.lines import GapLine, Header, Line
 from coordinatord.features.trace.records import Recording
 from coordinatord.features.trace.told import Changed
 from coordinatord.ids import kind_of
 from coordinatord.kinds import AgentKind
 from coordinatord.store import journal
-from coordinatord.store.database import Database, View
+from coordinatord.store.database import PASSING, Database, View
 from coordinatord.terminals.port import HostFacts
 from coordinatord.tracing import Trace
 
 LINES_AT_ONCE: Final = 200
+STORE_PAUSE_S: Final = 1.0
 NOTE: Final = "trace.line"
 
 
@@ -85,8 +87,14 @@ class Recorder:
         return Recording(begin=msgspec.Raw(msgspec.json.encode(header)))
 
     async def _follow(self, following: Following, closed: anyio.Event, since: int) -> None:
+        lost = self._trace.lost
+
         def tell(fact: object) -> None:
+            nonlocal lost
             following.take(fact, self._clock.wall())
+            if lost != self._trace.lost:
+                lost = self._trace.lost
+                following.skip(self._clock.wall(), "a line could not be made")
 
         self._trace.listen(tell)
         try:
@@ -100,7 +108,13 @@ class Recorder:
     async def _follow_records(self, following: Following, since: int) -> None:
         while True:
             count = self._database.changes.count
-            facts = await self._database.read(news, since)
+            try:
+                facts = await self._database.read(news, since)
+            except Refused as error:
+                if error.reason not in PASSING:
+                    raise
+                await self._clock.sleep(STORE_PAUSE_S)
+                continue
             for seq, fact in facts:
                 following.take(fact, self._clock.wall())
                 since = max(since, seq)
@@ -123,6 +137,10 @@ class Following:
         line: Line | None = self._concealer.line(fact, at)
         if line is not None:
             self._write(line)
+
+    def skip(self, at: float, why: str) -> None:
+        """Say that something is missing here."""
+        self._write(GapLine(at=at, why=why))
 
     def _is_news(self, fact: Decided) -> bool:
         now = (fact.recipient, fact.decision)

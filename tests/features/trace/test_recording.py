@@ -169,3 +169,20 @@ def conceal(fact: object, kinds: Mapping[str, Any] = KINDS) -> lines.Line:
 
 def header() -> bytes:
     return msgspec.json.encode(lines.Header(at=0.0, version="0")) + b"\n"
+
+
+async def test_a_recording_that_fails_stops_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The line is missing, the trace says that one is, and what was due is told."""
+    honest, failures = Concealer.line, iter((True,))
+
+    def faulty(self: Concealer, fact: object, at: float) -> lines.Line | None:
+        if isinstance(fact, Looked) and next(failures, False):
+            raise ValueError("a bug")
+        return honest(self, fact, at)
+
+    monkeypatch.setattr(Concealer, "line", faulty)
+    async with living(tmp_path) as house:
+        told, _ = await recorded(house, tmp_path)
+    assert [each["why"] for each in told if each["line"] == "gap"] == ["a line could not be made"]
