@@ -66,7 +66,8 @@ $ printf '%s\\n' '{"jsonrpc":"2.0","id":1,"method":"daemon.status","params":{}}'
   read.
 - An error has `code` (-32000 refused, -32800 cancelled, else the standard ones), a sentence in
   `message`, and `data` with `reason`, and mostly `hint`.
-- `$/cancel` with `{"id": …}` takes a request back. Watches send notifications named `watch.line`.
+- `$/cancel` with `{"id": …}` takes a request back. Watches send notifications named `watch.line`,
+  recordings `trace.line`.
 - *Access*: `anyone` of the same user; `seated`: a proven seat, or the operator; `coordination`: the
   coordinator or the operator; `operator`: a person outside every pane."""
 
