@@ -47,6 +47,13 @@ ANSWERS = {
             {"key": "backstop_s", "value": 15.0, "unit": "s", "source": "built-in", "doc": "…"},
         ]
     },
+    "trace replay": {
+        "version": "0.1.0", "lines": 20, "decisions": 9, "gaps": 1, "skipped": 0, "unlike": 2,
+        "kinds": ["pi", "mine"], "diverged": 2,
+        "first": {"number": 7, "at": NOW, "what": "look", "recorded": "draft", "now": "clear",
+                  "seen": {"screen": "› xxx \x1b[2m"}},
+        "broken": [{"number": 9, "at": NOW, "what": "coordinator was due, and nothing came of it"}],
+    },
     "brief show": {"id": "t-00000001.r1", "state": "active", "text": "# one\n\nDo it."},
 }  # fmt: skip
 SEEN = {
@@ -64,6 +71,16 @@ SEEN = {
     ),
     "doctor": ("good  clock", "bad  seats  replaced  coordinator", "→ coordctl init --reclaim"),
     "config": ("backstop_s  15.0   s     built-in",),
+    "trace replay": (
+        "9 decisions on 20 lines, recorded by 0.1.0: 2 come out otherwise.",
+        "Other screen rules there than here: pi, mine.",
+        "Gaps, before and after which things need not fit: 1.",
+        "First: line 7, ",
+        "recorded  draft",
+        "now       clear",
+        "› xxx",
+        "line 9: coordinator was due",
+    ),
     "brief show": ("t-00000001.r1 (active)", "Do it."),
 }
 
