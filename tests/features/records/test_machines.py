@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
+from typing import Any
 
+import anyio
 import pytest
 
 from coordinatord import ids
 from coordinatord.daemon import host_id
 from coordinatord.errors import Refused
 from coordinatord.features.delivery.requests import InitSeat, PumpNow
+from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.panes.requests import BindSeat, WhoAmI
 from coordinatord.features.panes.run_host import name_host
 from coordinatord.features.panes.table import SEATS
 from coordinatord.features.questions.requests import AnswerQuestion
+from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.views.requests import ReadLog, ReadRundown, ShowRecord
+from coordinatord.ids import PaneId, worker_of
 from coordinatord.sockets import lock
 from tests.features.staff import ask, new_task, staffed
 from tests.house import living
@@ -111,6 +116,40 @@ async def test_a_pass_over_a_hundred_tasks_asks_a_silent_host_nothing(tmp_path: 
         assert {hold.reason for hold in found.held} == {"host-unreachable"}
         assert len(found.held) >= 100
         assert found.attempts == []
+
+
+async def test_a_pass_over_a_hundred_tasks_ends_though_the_host_is_slow(tmp_path: Path) -> None:
+    """C-50: no answer comes within the pass's time; who is not through is deferred, and told later."""
+    async with living(tmp_path) as house:
+        await staffed(house)
+        panes = [house.host.add_agent() for _ in range(100)]
+        await house.until(lambda: set(panes) <= house.parts.sightings.panes.keys())
+        seats = [
+            worker_of((await house.call(NewTask(title="t", worker_pane=pane))).id) for pane in panes
+        ]
+        await house.rest()
+        await house.clock.sleep(2)  # it was not heard of lately
+        asked, answer = list[PaneId](), anyio.Event()
+        terminal = house.parts.ground.terminal
+        real = terminal.look
+
+        async def slow(pane: PaneId) -> Any:
+            asked.append(pane)
+            await answer.wait()
+            return await real(pane)
+
+        terminal.look = slow  # type: ignore[method-assign]
+        for seat in seats:
+            await house.call(SendMessage(to=seat, text="hello"))
+        with anyio.fail_after(60):
+            found = await house.call(PumpNow())
+        assert set(seats) == {*found.deferred, *(hold.seat for hold in found.held)}
+        assert (found.attempts, await house.attempts()) == ([], [])
+        assert len(asked) < 10
+        answer.set()
+        for pane in panes:
+            await house.until(lambda pane=pane: house.prompts(pane))
+        assert all(len(house.prompts(pane)) == 1 for pane in panes)
 
 
 async def test_a_second_coordinator_is_refused_and_told_how(tmp_path: Path) -> None:
