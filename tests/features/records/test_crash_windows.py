@@ -6,13 +6,16 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from coordinatord.errors import Refused
 from coordinatord.features.briefs.requests import AdoptBrief, RecordDecision, RegenerateBrief
 from coordinatord.features.briefs.requests import RequestBrief as AskForBrief
-from coordinatord.features.delivery.requests import InitSeat
-from coordinatord.features.delivery.table import claim
+from coordinatord.features.delivery.records import Stage
+from coordinatord.features.delivery.requests import InitSeat, ShowWake
+from coordinatord.features.delivery.table import ATTEMPTS, claim
+from coordinatord.features.messages.requests import SendMessage
 from coordinatord.features.panes.table import seat_or_none
 from coordinatord.features.questions.requests import AnswerQuestion, AskQuestion
 from coordinatord.features.reports.requests import FileReport, FileReview, RecordVerification
@@ -150,6 +153,38 @@ async def test_an_attempt_that_was_in_hand_is_uncertain_and_not_repeated(tmp_pat
         await house.rest()
         assert house.prompts(boss) == []
         assert (await house.call(ExplainRecord(id=question))).held == "uncertain"
+
+
+@pytest.mark.parametrize("stage", ["claimed", "typed"])
+async def test_a_wake_that_was_cut_off_is_uncertain_and_hides_nothing(
+    tmp_path: Path, stage: Stage
+) -> None:
+    """C-9, §8.3: what a wake named that was begun stays untold; what comes later is told."""
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        report = await house.call(FileReport(task=task, outcome="partial", text="x"), worker)
+        await house.until(lambda: house.prompts(boss))
+        await house.rest()
+        assert (await house.call(ShowWake(), boss)).included == (f"report:{report.id}",)
+        host = house.host
+
+        def cut_off(tx: Transaction) -> None:
+            (attempt,) = ATTEMPTS.select(tx).items
+            steps = [step.stage for step in attempt.trail]
+            trail = attempt.trail[: steps.index(stage) + 1]
+            ATTEMPTS.put(tx, msgspec.structs.replace(attempt, trail=trail))
+            tx.run("UPDATE told SET stage = ?", stage)
+
+        await house.database.write(cut_off)
+    host.set_status(boss, "idle")
+    async with living(tmp_path, host) as house:
+        assert (await house.call(ExplainRecord(id=report.id))).held == "uncertain"
+        later = await house.call(SendMessage(to=COORDINATOR, text="hello"))
+        await house.until(lambda: len(house.prompts(boss)) == 2)
+        await house.rest()
+        first, second = house.prompts(boss)
+        assert (report.id in first, later.id in second) == (True, True)
+        assert report.id not in second
 
 
 async def test_an_uncertain_start_of_a_worker_is_not_repeated(tmp_path: Path) -> None:
