@@ -46,6 +46,7 @@ class Lookout:
         self._begun: dict[PaneId, float] = {}
         self._answered = -HEARD_S
         self._first: anyio.Event | None = None
+        self._mute: set[PaneId] = set()
         self._silent: anyio.Event | None = None
 
     async def look_around(self) -> bool:
@@ -58,12 +59,16 @@ class Lookout:
                 return False
             self.sightings.replace(snapshot)
             self._begun = {pane: at for pane, at in self._begun.items() if pane in snapshot.panes}
+            self._mute &= snapshot.panes.keys()
             await self._probe_new_shells()
             return True
 
     async def look(self, pane: PaneId) -> Sighting | Gone | Unseen:
         """One pane, freshly. Of a host that was not heard of lately one asks first, and the others wait: one
-        that hangs costs one bounded call, however many want to look (coordination.md §3.3, 13)."""
+        that hangs costs one bounded call, however many want to look (coordination.md §3.3, 13). Nobody waits
+        for a pane that alone gave no answer before."""
+        if self._mute == {pane}:
+            return await self._ask(pane)
         while (first := self._first) is not None:
             await first.wait()
             if self._first is None and self._silent is first:
@@ -84,21 +89,27 @@ class Lookout:
 
     async def _ask(self, pane: PaneId) -> Sighting | Gone | Unseen:
         begun = self._clock.awake()
+        seen: Sighting | Gone | Unseen = Unseen()
         try:
             seen = await self.terminal.look(pane)
         except PaneMissing:
-            self._answered = self._clock.awake()
-            self.sightings.forget(pane)
-            return Gone()
+            seen = Gone()
         except Unreachable:
-            return Unseen()
+            self._mute.add(pane)
+            return seen
         except HostRefused:
-            self._answered = self._clock.awake()
-            return Unseen()
+            pass  # it answered, though nothing that can be read
+        self._mute.discard(pane)
         self._answered = self._clock.awake()
-        self.sightings.note(seen)
-        self._begun[pane] = begun
+        self._take_in(pane, seen, begun)
         return seen
+
+    def _take_in(self, pane: PaneId, seen: Sighting | Gone | Unseen, begun: float) -> None:
+        if isinstance(seen, Gone):
+            self.sightings.forget(pane)
+        if isinstance(seen, Sighting):
+            self.sightings.note(seen)
+            self._begun[pane] = begun
 
     def _looked(self, known: Sighting | Gone, within_s: float) -> Sighting | None:
         """What a look at this pane showed that began so short a time ago, and still holds."""
