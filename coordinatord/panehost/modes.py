@@ -22,6 +22,7 @@ MarkKind = Literal[
     "to-alternate",
     "to-primary",
     "reset",
+    "endless",
 ]
 
 _TEXT_LIMIT: Final = 8192
@@ -43,7 +44,7 @@ _MOST_KEYBOARDS: Final = 16
 """Keyboard modes that are kept on top of each other."""
 
 _CSI: Final = re.compile(rb"\x1b\[([<-?]?)([0-9;:]*)([ -/]*)([@-~])")
-_TELLING: Final = re.compile(rb"\x1b(?!\[[0-9;:]*[@-IK-Z`abdefghlmqrsu])")
+_TELLING: Final = re.compile(rb"\x1b(?!\[(?:[0-9;:]*[@-IK-Z`adefghlmqrsu]|[0-9]{0,3}b))")
 """The next escape that may matter: colours and cursor moves are most of what there is."""
 _CSI_BEGINNING: Final = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*)?")
 _STRING_END: Final = re.compile(rb"[\x07\x18\x1a\x1b]")
@@ -77,6 +78,8 @@ class Mark:
     answer: bytes = b""
     length: int = 0
     """Of the sequence, where what stands before it is to be drawn apart from it."""
+    instead: bytes = b""
+    """What is drawn in place of the sequence, where that is not the sequence itself."""
 
 
 @dataclass(slots=True)
@@ -247,6 +250,9 @@ class Scanner:
             if self.modes.alternate != was_alternate:
                 kind: MarkKind = "to-primary" if was_alternate else "to-alternate"
                 marks.append(Mark(end, kind, length=len(found[0])))
+        elif final == b"b" and not prefix and _is_huge(parameters):
+            # one such sequence would be drawn for longer than everybody else can wait
+            marks.append(Mark(end, "endless", length=len(found[0]), instead=b"\x1b[999b"))
         elif final in b"um" and prefix:
             self._keys(prefix + final, *parameters.partition(b";")[::2])
         elif placed := _PLACED_MARKS.get((prefix, parameters, final)):
@@ -293,6 +299,11 @@ class Scanner:
 def _next(stream: bytes, at: int) -> int:
     found = _TELLING.search(stream, at)
     return found.start() if found else -1
+
+
+def _is_huge(parameters: bytes) -> bool:
+    count = parameters.replace(b":", b";").partition(b";")[0]
+    return count.isdigit() and len(count.lstrip(b"0")) > 3
 
 
 def _number(parameter: bytes) -> int:

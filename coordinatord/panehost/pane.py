@@ -30,6 +30,8 @@ TURN_S: Final = 0.0007
 """Seconds that a pane may read or draw before the loop gets its turn: a request takes several."""
 _STEP: Final = PIECE // 2
 """Bytes drawn between two looks at the time: of the shortest lines that is a turn."""
+_LEAST: Final = 64
+"""The same for output that is made to take long, such as nothing but resets of the terminal."""
 MOST_UNDRAWN: Final = 128 << 10
 """Bytes that are read ahead of drawing; over it the application has to wait."""
 LATE_S: Final = 0.1
@@ -74,6 +76,7 @@ class Pane:
         self._running = False
         self._over = False
         self._undrawn = b""
+        self._step = _STEP
 
     @classmethod
     def spawn(
@@ -107,7 +110,7 @@ class Pane:
                 tasks.start_soon(self._type)
                 await self._pty.wait_exit()
                 tasks.cancel_scope.cancel()
-            self._drain()
+            await self._drain()
         finally:
             self._over = True
             self._pty.close()
@@ -192,13 +195,14 @@ class Pane:
             else:
                 await self._pty.wait_readable()
 
-    def _fetch(self) -> bool:
-        """Read what is there behind what waits, up to a limit; whether there was something.
+    def _fetch(self) -> int:
+        """Read what is there behind what waits, up to a limit; how many bytes that were.
 
         Who is attached gets all of it, the screen only what leaves a trace there.
         """
         pieces = [self._undrawn]
-        size, ends = len(self._undrawn), time.perf_counter() + TURN_S
+        size = waited = len(self._undrawn)
+        ends = time.perf_counter() + TURN_S
         while (
             size < MOST_UNDRAWN
             and time.perf_counter() < ends
@@ -209,7 +213,7 @@ class Pane:
         output = b"".join(pieces)
         self._undrawn = self.screen.worth_drawing(output)
         self._pass_on(output[: size - len(self._undrawn)])
-        return len(pieces) > 1
+        return size - waited
 
     async def _draw(self) -> None:
         """Draw what was read, in turns."""
@@ -223,12 +227,21 @@ class Pane:
 
     def _draw_piece(self) -> None:
         """Draw the first piece of what was read."""
-        piece, self._undrawn = self._undrawn[:_STEP], self._undrawn[_STEP:]
+        piece, self._undrawn = self._undrawn[: self._step], self._undrawn[self._step :]
+        began = time.perf_counter()
         answers = self.screen.feed(piece)
+        self._pace(time.perf_counter() - began)
         if answers and not self._over and len(self._queue) < QUEUE_LIMIT:
             self._queue.append(answers)
             self._queued.set()
         self._pass_on(piece)
+
+    def _pace(self, took: float) -> None:
+        """What is drawn between two looks at the time shall not take longer than a turn."""
+        if took > TURN_S:
+            self._step = max(_LEAST, self._step // 2)
+        elif took < TURN_S / 4:
+            self._step = min(_STEP, self._step * 2)
 
     def _pass_on(self, piece: bytes) -> None:
         """In step with the screen: a repaint shows what was passed on before it, and no more."""
@@ -236,13 +249,14 @@ class Pane:
             for sink in tuple(self._sinks):
                 sink(piece)
 
-    def _drain(self) -> None:
+    async def _drain(self) -> None:
         """What the shell wrote last; a child that it left behind is not waited for."""
         self._over = True
-        for _ in range(2):  # what waited already, and once more as much as fits
-            self._fetch()
-            while self._undrawn:
-                self._draw_piece()
+        await self._draw()
+        left = MOST_UNDRAWN  # more than fits into a terminal
+        while left > 0 and (fetched := self._fetch()):
+            left -= fetched
+            await self._draw()
         self._on_output()
 
     async def _type(self) -> None:

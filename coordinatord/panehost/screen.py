@@ -194,7 +194,10 @@ class Screen:
             self._draw(piece[at:apart])
             if mark.kind in ("to-alternate", "to-primary", "reset"):
                 self._primary_shown = mark.kind != "to-alternate"
-            self._draw(piece[apart : mark.end])
+            if mark.instead:  # its beginning may have been drawn with the piece before: cancelled
+                self._draw(b"\x18" + mark.instead)
+            else:
+                self._draw(piece[apart : mark.end])
             at = mark.end
             answers.append(self._obey(mark))
         self._draw(piece[at:])
@@ -229,7 +232,7 @@ class Screen:
             case "erase-scrollback" | "reset":
                 self._history.clear()
                 return b""
-            case "to-alternate" | "to-primary":
+            case "to-alternate" | "to-primary" | "endless":
                 return b""
 
     def _selected(self, source: Source, lines: int | None) -> tuple[list[Line], bool]:

@@ -231,6 +231,36 @@ async def test_an_endless_flood_starves_nobody_and_can_be_stopped() -> None:
         await flood.until(lambda: flood.rows[-1].endswith("$"))
 
 
+async def test_what_takes_long_is_drawn_in_small_pieces() -> None:
+    """Each piece holds up everybody: output can be made so that a kilobyte takes a tenth of a second."""
+    one = WatchedPane()
+    pane = one.pane
+    usual = pane._step
+    for _ in range(20):
+        pane._pace(1.0)
+    assert pane._step == 64
+    for _ in range(20):
+        pane._pace(0.0)
+    assert pane._step == usual
+    await pane.close()
+
+
+async def test_a_flood_of_resets_starves_nobody() -> None:
+    """Bytes that cost the most: each pair clears everything."""
+    program = "read go; yes \"$(printf '\\033c\\033#8')\" | head -c 200000; printf '\\033cdone'"
+    flood, other = WatchedPane(("/bin/sh", "-c", program)), WatchedPane(("/bin/cat",))
+    async with running(flood, other):
+        flood.type("go")
+        answered = 0
+        while not flood.exits:
+            other.type(f"ping {answered}")
+            row = f"ping {answered}"
+            await other.until(lambda row=row: other.rows.count(row) == 2)  # type: ignore[misc]
+            answered += 1
+        assert flood.rows == ["done"]
+    assert answered > 10
+
+
 async def test_questions_of_the_application_are_answered() -> None:
     bash = WatchedPane()
     async with running(bash):

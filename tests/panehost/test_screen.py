@@ -334,6 +334,21 @@ def test_a_panic_resets_that_screen_only() -> None:
     assert screen.bracketed_paste
 
 
+@pytest.mark.parametrize("count", [b"65535", b"1000", b"0065535", b"65535;2", b"9999:1", b"9" * 40])
+@pytest.mark.parametrize("cut", range(8))
+def test_a_character_repeated_without_end_comes_a_thousand_times(count: bytes, cut: int) -> None:
+    """Two kilobytes of these would be drawn for seconds, and would take hundreds of megabytes."""
+    written = b"x\x1b[" + count + b"b|"
+    screen = Screen(20, 6)
+    screen.feed(written[:cut])
+    screen.feed(written[cut:])
+    assert screen.text("recent_unwrapped", 1000, False)[0] == "x" * 1000 + "|"
+
+
+def test_a_character_repeated_a_few_times_is_left_to_the_emulator() -> None:
+    assert visible(drawn(b"ab\x1b[3b\x1b[0b\x1b[1;65535b|")) == ["abbbbbb|"]
+
+
 def test_interrupts_are_not_taken_for_panics() -> None:
     screen = Screen(20, 4)
 
