@@ -55,6 +55,12 @@ def seat_worker(tx: Transaction, caller: Caller, task: Task, found: Present) -> 
                 f"{pane} is the pane of the worker of {seat.task} already.",
                 "Name another pane, or archive that task first.",
             )
+        if seat.id == reviewer_of(task.id):
+            raise Refused(
+                "seat-taken",
+                f"{pane} is the pane of the reviewer of {task.id}: nobody reviews his own work.",
+                "Bind another reviewer first, or name another pane as the worker's.",
+            )
         if seat.id == task.parent:
             raise Refused(
                 "seat-taken",

@@ -13,36 +13,34 @@ _LEAST: int = 200
 
 
 class Ranked(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a task stands in the rundown."""
+    """Where a task stands in the rundown: by the numbers of what is owed on it, whatever the clock says."""
 
     task: str
     seq: int
-    decision_since: float | None = None
-    debt_since: float | None = None
+    decision: int | None = None
+    debt: int | None = None
 
 
 def ranked(tasks: Iterable[tuple[str, int]], owed: Sequence[Obligation]) -> list[Ranked]:
     """The tasks, the one with the oldest open decision first, then by their oldest debt, then by age."""
-    decision: dict[str, float] = {}
-    debt: dict[str, float] = {}
+    decision: dict[str, int] = {}
+    debt: dict[str, int] = {}
     for item in owed:
         if item.task is not None:
-            debt[item.task] = min(item.since, debt.get(item.task, item.since))
+            debt[item.task] = min(item.seq, debt.get(item.task, item.seq))
             if item.weight == "decision":
-                decision[item.task] = min(item.since, decision.get(item.task, item.since))
+                decision[item.task] = min(item.seq, decision.get(item.task, item.seq))
     found = [
-        Ranked(task=task, seq=seq, decision_since=decision.get(task), debt_since=debt.get(task))
+        Ranked(task=task, seq=seq, decision=decision.get(task), debt=debt.get(task))
         for task, seq in tasks
     ]
     return sorted(found, key=_place)
 
 
-def _place(each: Ranked) -> tuple[int, float, int]:
-    if each.decision_since is not None:
-        return 0, each.decision_since, each.seq
-    if each.debt_since is not None:
-        return 1, each.debt_since, each.seq
-    return 2, 0.0, each.seq
+def _place(each: Ranked) -> tuple[int, int]:
+    if each.decision is not None:
+        return 0, each.decision
+    return (1, each.debt) if each.debt is not None else (2, each.seq)
 
 
 class Bound:

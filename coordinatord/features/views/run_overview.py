@@ -69,12 +69,12 @@ class Overview:
             for task in sorted(found.items, key=lambda task: shown.index(task.id))
         ]
         unreadable = owed.unreadable + found.unreadable + lost
-        decisions = [item.since for item in owed.items if item.weight == "decision"]
+        decisions = [item for item in owed.items if item.weight == "decision"]
         return Rundown(
             items=items,
             decisions=len(decisions),
             owed=len(owed.items),
-            oldest_decision_s=now - min(decisions) if decisions else None,
+            oldest_decision_s=max(0.0, now - decisions[0].since) if decisions else None,
             more=max(0, len(order) - request.limit),
             incomplete=bool(unreadable),
             unreadable=unreadable,

@@ -59,3 +59,21 @@ async def test_a_reviewer_can_be_written_to(tmp_path: Path) -> None:
         sent = await house.call(SendMessage(to=reviewer_of(task), text="hello"))
         await house.until(lambda: house.prompts(reviewer))
         assert [item.id for item in (await house.call(ReadInbox(), reviewer)).items] == [sent.id]
+
+
+async def test_a_reviewer_cannot_be_made_the_worker_of_what_it_reviews(tmp_path: Path) -> None:
+    """§2.1: as a worker cannot be made its reviewer; with another reviewer it can."""
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house)
+        reviewer = house.host.add_agent()
+        await house.until(lambda: reviewer in house.parts.sightings.panes)
+        await house.call(BindSeat(task=task, reviewer_pane=reviewer), boss)
+        for request in (
+            BindSeat(task=task, worker_pane=reviewer),
+            BindSeat(task=task, reviewer_pane=worker),
+        ):
+            with pytest.raises(Refused, match="nobody reviews his own work"):
+                await house.call(request, boss)
+        await house.call(BindSeat(task=task, reviewer_pane=boss), boss)
+        seat = await house.call(BindSeat(task=task, worker_pane=reviewer), boss)
+        assert seat.pane == reviewer

@@ -188,10 +188,21 @@ async def test_the_log_says_who_did_what_and_how_that_was_proven(tmp_path: Path)
         assert {line.task for line in of_task} == {task}
 
 
+def test_the_order_of_tasks_does_not_follow_the_clock() -> None:
+    """§12.5: the clock was set back between the two questions."""
+    items = [
+        msgspec.structs.replace(owed(1, task="t-00000001"), since=500.0),
+        msgspec.structs.replace(owed(2, task="t-00000002"), since=100.0),
+    ]
+    order = ranked([("t-00000001", 1), ("t-00000002", 2)], items)
+    assert [each.task for each in order] == ["t-00000001", "t-00000002"]
+
+
 def test_tasks_stand_by_their_oldest_decision_then_debt_then_age() -> None:
-    items = [owed(1, task="t-00000002"), owed(2, task="t-00000001")]
-    order = ranked([("t-00000001", 1), ("t-00000002", 2), ("t-00000003", 3)], items)
-    assert [each.task for each in order] == ["t-00000001", "t-00000002", "t-00000003"]
+    decision = msgspec.structs.replace(owed(5, task="t-00000003"), weight="decision")
+    items = [owed(1, task="t-00000002"), owed(2, task="t-00000001"), decision]
+    order = ranked([(f"t-{number:08d}", number) for number in range(5)], items)
+    assert [each.seq for each in order] == [3, 2, 1, 0, 4]
 
 
 def test_a_bound_keeps_the_beginning_and_names_what_it_cut() -> None:
