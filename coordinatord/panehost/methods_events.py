@@ -20,8 +20,8 @@ from coordinatord.panehost.records import ReadInfo
 from coordinatord.panehost.requests_agents import OutputMatched, ScrollChanged, StatusChanged
 
 _LONGEST_PATTERN: Final = 4096
-_RUNAWAY: Final = re.compile(r"\((?:[^()\\]|\\.)*[+*}](?:[^()\\]|\\.)*\)[+*{]")
-"""A repeated group that repeats inside: one line of it can hold up the host for ever."""
+_RUNAWAY: Final = re.compile(r"\((?:[^()\\]|\\.)*[+*}|](?:[^()\\]|\\.)*\)[+*{]")
+"""A repeated group that repeats or chooses inside: one line can hold up the host for ever."""
 
 
 def entries(host: Host, request_id: str, asked: list[dict[str, Any]]) -> list[Entry]:
@@ -113,7 +113,7 @@ def matcher(match: requests.Match) -> Callable[[str], bool]:
         return lambda line: match.value in line
     try:
         if len(match.value) > _LONGEST_PATTERN or _RUNAWAY.search(match.value):
-            raise re.error("the pattern is too long, or repeats what repeats itself")
+            raise re.error("the pattern is too long, or repeats what repeats or chooses itself")
         pattern = re.compile(match.value)
     except (re.error, OverflowError, RecursionError) as error:
         raise Failed("invalid_regex", f"regex parse error: {error}") from None
