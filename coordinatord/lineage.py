@@ -60,6 +60,15 @@ def arguments(process: ProcessId) -> tuple[str, ...]:
     return found if identify(process.pid) == process else ()
 
 
+def stopped_children(pid: int) -> frozenset[int]:
+    """The children of a process that a signal has stopped: in a shell, what ctrl+z put aside."""
+    try:
+        children = psutil.Process(pid).children()
+        return frozenset(each.pid for each in children if each.status() == psutil.STATUS_STOPPED)
+    except (psutil.Error, OSError):
+        return frozenset()
+
+
 def environment(pid: int) -> dict[str, str]:
     """The environment the process was started with; empty if it is gone or not ours to read."""
     try:

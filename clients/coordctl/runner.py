@@ -100,7 +100,9 @@ def _hold(wire: Wire, run: str, report: dict[str, Any], log: str, *, quiet: bool
         return
     sys.stderr.write("coordinatord does not answer: the result waits here (ctrl+c: in a file).\n")
     sys.stderr.flush()
-    signal.signal(signal.SIGINT, lambda *_: os._exit(report.get("exit_code") or NOT_RUN))
+    code = report.get("exit_code")
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: os._exit(NOT_RUN if code is None else code))
     while not _tell(wire, run, report):
         time.sleep(_HOLD_S)
     _forget(log)

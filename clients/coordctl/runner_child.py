@@ -31,11 +31,16 @@ class CannotStart(Exception):
 
 
 class Child:
-    """The running command and the master side of its terminal, which does not block."""
+    """The running command and the master side of its terminal, which does not block.
 
-    def __init__(self, pid: int, master: int) -> None:
+    The other side stays open as long as the command runs: one that closes its own and opens
+    ``/dev/tty`` later finds its terminal as it was.
+    """
+
+    def __init__(self, pid: int, master: int, slave: int) -> None:
         self.pid = pid
         self.master = master
+        self._slave = slave
         self.exit_code: int | None = None
         """128 + N for signal N, as shells say it."""
 
@@ -46,6 +51,7 @@ class Child:
             if pid:
                 code = os.waitstatus_to_exitcode(status)
                 self.exit_code = code if code >= 0 else 128 - code
+                os.close(self._slave)
         return self.exit_code is not None
 
     def signal(self, number: int) -> None:
@@ -106,11 +112,10 @@ def start(
         raise CannotStart(f"No process can be started: {error.strerror}.") from None
     if pid == 0:
         _become(argv, cwd, env, slave, tell, master)
-    os.close(slave)
     os.close(tell)
     with os.fdopen(told, "rb") as pipe:
         trouble = pipe.read()
-    child = Child(pid, master)
+    child = Child(pid, master, slave)
     if trouble:
         os.waitpid(pid, 0)
         reason = os.strerror(struct.unpack("i", trouble)[0])

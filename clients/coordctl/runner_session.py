@@ -30,7 +30,8 @@ _KILL_HUNG_UP_S: Final = 0.2
 """As much as a terminal host lets pass between its own signals when it closes a pane."""
 _RECONNECT_S: Final = 1.0
 _REFUSED_S: Final = 30.0
-_SCREEN: Final = re.compile(rb"\x1b\[\?(?:[0-9;]*;)?(?:1049|1047|47)(?:;[0-9;]*)?([hl])")
+_SCREEN: Final = re.compile(rb"\x1b\[\?(?:[0-9;]{0,64};)?(?:1049|1047|47)(?:;[0-9;]{0,64})?([hl])")
+# bounded: no output may make the search itself slow
 
 
 class Session:

@@ -205,7 +205,9 @@ class Parts:
         )
         self.callers = Callers(database, self.lookout, lambda: ground.host_socket, ground.kinds)
         placer = Placer(database, self.lookout, self.typist, self.launcher, clock, ground.tools)
-        self.tool_runs = ToolRuns(database, ground.terminal, placer, clock, _lives)
+        self.tool_runs = ToolRuns(
+            database, ground.terminal, placer, clock, _lives, lineage.stopped_children
+        )
         self._ours: frozenset[str] = frozenset()
 
     async def learn_launches(self) -> None:
@@ -284,7 +286,7 @@ class Parts:
             ),
             frame.following(tool_requests.RunTool, tool.run),
             frame.reading(tool_requests.ListRuns, tool.list),
-            frame.following(tool_requests.TakeResult, tool.result),
+            frame.taking(tool_requests.TakeResult, tool.result),
             frame.following(tool_requests.ReadOutput, tool.tail),
             frame.acting(tool_requests.CancelRun, tool.cancel),
             frame.acting(tool_requests.CloseTool, tool.close),

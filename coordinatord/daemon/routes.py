@@ -123,22 +123,39 @@ class Frame:
             caller = await self._caller(link, asked)
             if not asked.key:
                 asked = msgspec.structs.replace(asked, key=self._source.randbytes(12).hex())
-            async with self._only_one(caller, asked) as place:
-                known, answer = self._unwritten.get(place, (None, None))
-                if known == asked:
-                    return answer
-                kept = await self._database.read(_replayed, caller, asked)
-                if kept is not None:
-                    return kept
-                with done_for(method_of(asked)):
-                    result = msgspec.Raw(msgspec.json.encode(await fn(caller, asked)))
-                try:
-                    return await self._database.write(_kept, caller, asked, result)
-                except Refused:
-                    self._remember(place, asked, result)
-                    return result
+            return await self._once(caller, asked, lambda: fn(caller, asked))
 
         return Route(request, run)
+
+    def taking(self, request: type[M], fn: Callable[[Link, Caller, M], Awaitable[object]]) -> Route:
+        """As `following`; done again it does nothing, so the answer is kept only for a key that came
+        with the request."""
+
+        async def run(link: Link, asked: M) -> object:
+            caller = await self._caller(link, asked)
+            if not asked.key:
+                return await fn(link, caller, asked)
+            return await self._once(caller, asked, lambda: fn(link, caller, asked))
+
+        return Route(request, run)
+
+    async def _once(
+        self, caller: Caller, asked: Mutation[Any], act: Callable[[], Awaitable[object]]
+    ) -> object:
+        async with self._only_one(caller, asked) as place:
+            known, answer = self._unwritten.get(place, (None, None))
+            if known == asked:
+                return answer
+            kept = await self._database.read(_replayed, caller, asked)
+            if kept is not None:
+                return kept
+            with done_for(method_of(asked)):
+                result = msgspec.Raw(msgspec.json.encode(await act()))
+            try:
+                return await self._database.write(_kept, caller, asked, result)
+            except Refused:
+                self._remember(place, asked, result)
+                return result
 
     async def _caller(self, link: Link, request: Request[Any]) -> Caller:
         caller = await self._callers.of(link)

@@ -268,6 +268,39 @@ def test_the_status_is_held_until_somebody_took_it(begin: Begin, tmp_path: Path)
     assert not status.exists()
 
 
+def test_a_command_may_let_go_of_its_terminal_and_open_it_again(begin: Begin) -> None:
+    """Nothing of what it writes then is lost, and it never waits for a reader."""
+    again = (
+        "exec </dev/null >/dev/null 2>&1; sleep 0.2; exec 3<>/dev/tty; seq 20000 >&3; echo end >&3"
+    )
+    daemon, screen = begin(f"{again}; read word <&3; echo $word >&3; exit 3")
+    screen.until(lambda: b"end" in screen.shown)
+    screen.type(b"heard\r")
+    assert daemon.reports.get(timeout=WAIT_S)["exit_code"] == 3
+    assert b"20000\r\nend\r\nheard\r\n" in daemon.log.read_bytes()
+
+
+def test_no_output_holds_the_runner_up(begin: Begin) -> None:
+    """Searching for full-screen drawings takes no longer for output that is made to."""
+    daemon, _ = begin("printf '\\033[?'; yes '1049;' | head -200000 | tr -d '\\n'; exit 4")
+    assert daemon.reports.get(timeout=WAIT_S)["exit_code"] == 4
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_who_waits_with_a_status_leaves_it_in_a_file(
+    begin: Begin, tmp_path: Path, number: signal.Signals
+) -> None:
+    """The pane closes, or somebody has enough of it, while no daemon takes the status."""
+    daemon, screen = begin("echo up; read x; exit 0")
+    screen.until(lambda: b"up" in screen.shown)
+    daemon.stop()
+    screen.type(b"go\r")
+    screen.until(lambda: b"waits here" in screen.shown)
+    screen.runner.send_signal(number)
+    assert screen.runner.wait(WAIT_S) == 0
+    assert json.loads((tmp_path / f"{RUN}.status").read_text())["exit_code"] == 0
+
+
 def test_a_pane_that_closes_takes_the_command_along(begin: Begin) -> None:
     daemon, screen = begin("echo $$; sleep 300")
     screen.until(lambda: b"\n" in screen.shown)

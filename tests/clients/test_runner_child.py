@@ -32,6 +32,8 @@ def start(
 
 def finish(child: Child) -> tuple[int | None, bytes]:
     """Its code and all its output."""
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert child.collect()
     os.set_blocking(child.master, True)
     output = b""
     try:
@@ -39,8 +41,6 @@ def finish(child: Child) -> tuple[int | None, bytes]:
             output += piece
     except OSError:
         pass  # the end of a terminal
-    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert child.collect()
     os.close(child.master)
     return child.exit_code, output
 

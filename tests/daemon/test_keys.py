@@ -52,6 +52,7 @@ OTHER: dict[str, dict[str, Any]] = {
     "brief.regenerate": {"policy": "other words"},
     "message.withdraw": {"message": "m-00000000"},
     "tool.cancel": {"run": "x-00000000"},
+    "tool.result": {"tail_lines": 3},
     "task.archive": {"acknowledge": False},
     "upkeep.backup": {"destination": "/tmp/elsewhere.db"},
     "upkeep.prune": {"older_than_s": 7200.0},
@@ -69,7 +70,7 @@ BODILESS = {
 }
 """Nothing is asked but the method itself: there is no other body."""
 
-REPEATABLE = {"tool.result", "upkeep.doctor"}
+REPEATABLE = {"upkeep.doctor"}
 """Taking it twice changes nothing, so its key decides nothing."""
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import sys
 import threading
@@ -109,6 +110,7 @@ def test_past_its_limit_a_command_goes_on_and_its_pane_is_left_alone(shop: ToolS
     result = slow.result
     assert (result["timed_out"], result["exit_code"], result["error"]) == (True, None, None)
     assert "begun" in result["output_tail"]
+    assert f"coordctl tool result {result['run_id']} --wait" in slow.error
     other = shop.run("slow", "true")
     assert (other.status, other.result["reused"]) == (0, False)
     assert other.result["pane_id"] != result["pane_id"]
@@ -280,6 +282,30 @@ def test_a_flood_is_bounded_and_holds_up_nobody(shop: ToolShop) -> None:
     assert content.startswith(b"1\r\n2\r\n")
     assert b"bytes of output were left out here" in content
     assert sorted(each.name for each in log.parent.glob(f"{result['run_id']}*")) == [log.name]
+
+
+def test_output_that_was_not_kept_is_missed(shop: ToolShop) -> None:
+    """The folder of logs goes away under a run: its code counts, and what is missing is said."""
+    call = shop.run("bare", "read x; echo out; exit 9")
+    run = shop.running("bare")
+    shutil.rmtree(shop.stage.root / ".coordinatord" / "runs")
+    shop.press(run["pane_id"], "y\r")
+    assert call.status == 9
+    assert (call.result["truncated"], call.result["log"]) == (True, None)
+
+
+def test_an_environment_that_is_too_large_is_refused_in_words(shop: ToolShop) -> None:
+    """A request has room for so much; the sentence says what is too long."""
+    large = shop.stage.props / "large.py"
+    large.write_text(
+        "import os, sys\n"
+        "os.environ.update({f'V{n}': 'v' * 100_000 for n in range(9)})\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'coordctl', *sys.argv[1:]])\n"
+    )
+    call = shop.call("run", "x", "--", "true", by=f"{shlex.quote(sys.executable)} {large}")
+    assert call.status == 125
+    assert call.error.startswith("coordctl: The environment has 9")
+    assert shop.listed() == []
 
 
 def test_output_cannot_imitate_an_end(shop: ToolShop) -> None:

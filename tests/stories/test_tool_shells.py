@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+
+import psutil
 import pytest
 
 from coordctl.demo.stage import Stage
@@ -116,6 +119,32 @@ def test_a_draft_at_the_prompt_is_deleted_not_run(shop: ToolShop) -> None:
     second = shop.run("draft", "true")
     assert (second.status, second.result["reused"]) == (0, True)
     assert not victim.exists()
+
+
+def test_in_shell_what_the_shell_drops_or_stops_is_told(shop: ToolShop) -> None:
+    """§4.3: after ctrl+c there is 130 or ``cancelled``; ctrl+z is no end, and an open quote is one."""
+    inside = ("--in-shell",)
+    keys = {"\x03": (130, 125), "\x1a": (148,)}
+    for key, codes in keys.items():
+        sleep = ["sleep", f"{300 + codes[0]}.{os.getpid()}"]
+        call = shop.run("keys", *sleep, flags=inside)
+        run = shop.running("keys")
+        shop.until("it runs", lambda sleep=sleep: sleep in _command_lines())
+        shop.press(run["pane_id"], key)
+        assert call.status in codes
+        result = call.result
+        assert result["error"] == (None if result["exit_code"] else "cancelled")
+        assert (result["signal"] == 20) is (key == "\x1a")
+        assert bool(result["detail"]) is (call.status != 130)
+    again = shop.run("keys", "echo 'a", flags=inside)
+    assert (again.status, again.result["reused"]) != (0, True)
+    assert again.result["exit_code"] in (1, 2, 123)
+    long = shop.run("keys", f"echo {'y' * 5000}", flags=inside)
+    assert long.status == (125 if shop.shell == "dash" else 0)
+
+
+def _command_lines() -> list[list[str]]:
+    return [each.info["cmdline"] or [] for each in psutil.process_iter(["cmdline"])]
 
 
 def test_in_shell_keeps_cd_and_export(shop: ToolShop) -> None:

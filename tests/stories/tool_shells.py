@@ -68,7 +68,9 @@ class ToolShop:
         self._count = 0
         stage.until(f"{shell} is at its prompt", lambda: self.screen(self.pane).strip())
 
-    def call(self, *words: str, pane: str | None = None, cwd: Path | None = None) -> Call:
+    def call(
+        self, *words: str, pane: str | None = None, cwd: Path | None = None, by: str = COORDCTL
+    ) -> Call:
         """Type ``coordctl tool …`` into a pane; the words reach it byte for byte."""
         self._count += 1
         files = self.stage.props / f"call{self._count}"
@@ -77,7 +79,7 @@ class ToolShop:
         status = files.with_suffix(".status")
         script.write_text(
             f"cd {shlex.quote(str(cwd or self.stage.root))}\n"
-            f"{COORDCTL} tool {quoted} >{files}.out 2>{files}.err </dev/null\n"
+            f"{by} tool {quoted} >{files}.out 2>{files}.err </dev/null\n"
             f"echo $? >{status}.new; mv {status}.new {status}\n"
         )
         self.stage.act("pane.send", pane=pane or self.pane, text=f"sh {script} &", enter=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 LIMIT_PASSED: Final = 124
 NOT_RUN: Final = 125
+_REQUEST: Final = (1 << 20) - (16 << 10)
+"""Bytes of a request that are there for the command and, in base64, the environment."""
 _TRIES: Final = 20
 """How often a daemon may go away without a word before we give up."""
 
@@ -28,7 +31,7 @@ def run(invocation: Invocation) -> int:
     params.pop("wait", None)
     params["wait"] = not params.pop("no_wait", False)
     params["cwd"] = _folder(invocation.directory)
-    params["environment"] = _environment()
+    params["environment"] = _environment(params["command"])
     params.setdefault("key", os.urandom(16).hex())
     progress = _Progress()
     try:
@@ -118,14 +121,16 @@ def _answer(connection: transport.Connection, take: Callable[[dict[str, Any]], N
 def _tell(invocation: Invocation, answer: dict[str, Any]) -> int:
     _show(invocation, answer)
     if answer["state"] != "ended":
-        return LIMIT_PASSED if answer["timed_out"] else 0
+        if not answer["timed_out"]:
+            return 0
+        again = f"coordctl tool result {answer['run_id']} --wait"
+        sys.stderr.write(f"coordctl: its time is over, and it goes on. For its result: {again}\n")
+        return LIMIT_PASSED
     if answer["exit_code"] is not None:
         return int(answer["exit_code"])
-    if answer["timed_out"]:
-        return LIMIT_PASSED
     detail = f" {answer['detail']}" if answer.get("detail") else ""
     sys.stderr.write(f"coordctl: {answer['error']}: the command has no result.{detail}\n")
-    return NOT_RUN
+    return LIMIT_PASSED if answer["timed_out"] else NOT_RUN
 
 
 def _show(invocation: Invocation, answer: dict[str, Any]) -> None:
@@ -160,11 +165,22 @@ def _folder(directory: str | None) -> str:
     return os.path.abspath(os.path.join(here, directory or ""))
 
 
-def _environment() -> str:
+def _environment(command: list[str]) -> str:
     """Byte for byte, as in ``/proc/PID/environ``, in base64."""
     import binascii
 
     block = b"".join(name + b"=" + value + b"\0" for name, value in os.environb.items())
+    longest = (
+        (_REQUEST - len(json.dumps(command, ensure_ascii=False).encode("utf-8", "replace")))
+        * 3
+        // 4
+    )
+    if len(block) > max(0, longest):
+        raise Failure(
+            "too-long",
+            f"The environment has {len(block)} bytes; with this command {max(0, longest)} fit.",
+            "Unset what is large in it, or put a long command into a script.",
+        )
     return binascii.b2a_base64(block, newline=False).decode("ascii")
 
 

@@ -19,6 +19,9 @@ from coordinatord.errors import Refused
 
 HEAD: Final = 8 << 20
 PIECE: Final = 4 << 20
+KEPT_RUNS: Final = 2000
+"""Runs whose logs are kept, and how many bytes of them altogether."""
+KEPT_BYTES: Final = 512 << 20
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +84,38 @@ def _launcher(place: Place) -> str:
 def log_of(place: Place, run: str) -> str:
     """The log's path."""
     return os.path.join(place.runs, f"{run}.log")
+
+
+def kept_log(place: Place, run: str) -> str | None:
+    """The log's path, if it is there."""
+    path = log_of(place, run)
+    return path if os.path.exists(path) else None
+
+
+def prune(place: Place, needed: frozenset[str]) -> None:
+    """Remove the oldest logs beyond `KEPT_RUNS` and `KEPT_BYTES`; never those of the runs ``needed``."""
+    found: dict[str, list[os.DirEntry[str]]] = {}
+    with suppress(OSError):  # no folder, no logs
+        for entry in os.scandir(place.runs):
+            if entry.is_file(follow_symlinks=False):
+                found.setdefault(entry.name.partition(".")[0], []).append(entry)
+    facts = {run: [_facts(each) for each in entries] for run, entries in found.items()}
+    runs, size = 0, 0
+    for run in sorted(found, key=lambda run: -max(at for at, _ in facts[run])):
+        runs, size = runs + 1, size + sum(count for _, count in facts[run])
+        if run not in needed and (runs > KEPT_RUNS or size > KEPT_BYTES):
+            for entry in found[run]:
+                with suppress(OSError):
+                    os.unlink(entry.path)
+
+
+def _facts(entry: os.DirEntry[str]) -> tuple[float, int]:
+    """When it was written last, and its size."""
+    try:
+        status = entry.stat(follow_symlinks=False)
+    except OSError:
+        return 0.0, 0
+    return status.st_mtime, status.st_size
 
 
 def status_of(place: Place, run: str) -> Status | None:

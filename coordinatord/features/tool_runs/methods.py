@@ -12,12 +12,13 @@ from coordinatord.errors import PaneMissing, Refused, Unreachable
 from coordinatord.features.panes.methods import occupant_in
 from coordinatord.features.panes.records import Caller
 from coordinatord.features.panes.run_look import Lookout
-from coordinatord.features.tool_runs import files, placement, table, tail
+from coordinatord.features.tool_runs import files, marker, placement, table, tail
 from coordinatord.features.tool_runs.records import (
     Ended,
     Output,
     RunListed,
     Running,
+    State,
     ToolResult,
     ToolRun,
     begun,
@@ -60,6 +61,8 @@ class ToolMethods:
         """Start a run, or find the one that the same key began; wait for it."""
         placement.check_label(request.label)
         placement.check_command(request.command)
+        if request.in_shell:
+            marker.text_of(request.command)
         seen = self._caller_pane(caller)
         wanted = _wanted(caller, seen, request)
         occupant = await self._occupant(caller, seen)
@@ -192,36 +195,43 @@ class ToolMethods:
             await self._clock.sleep(PROGRESS_EVERY_S)
 
     async def _follow(self, link: Link, live: Live, request: ReadOutput) -> None:
-        log = self._log(live.record)
         text, truncated, _ = await self._tail(live.record, request.tail_lines)
-        position = await anyio.to_thread.run_sync(files.size, log)
+        position = await anyio.to_thread.run_sync(files.size, self._log(live.record))
         heard = link.notify("tool.output", _output(live.record, text, truncated))
         rest = b""
-        while heard:
+        while heard and not self._runs.stopping.is_set() and not link.closed.is_set():
             over = live.ended.is_set()
-            if isinstance(live.record.state, Ended):
-                left = max(0, live.record.state.written - position)
-                raw = await self._last_bytes(live.record, min(left, _WINDOW)) if left else b""
-            else:
-                raw, position = await anyio.to_thread.run_sync(files.since, log, position, _WINDOW)
-            whole, line_end, part = (rest + raw).rpartition(b"\n")
-            rest = b"" if over else part
-            lines = whole + line_end + (part if over else b"")
+            raw, position = await self._more(live.record, position)
+            lines, rest = tail.whole_lines(rest + raw)
+            if over and not raw:
+                lines, rest = lines + rest, b""
             if lines:
                 text = tail.clean(tail.primary(lines))
                 heard = link.notify("tool.output", _output(live.record, text, False))
-            if over or self._runs.stopping.is_set() or link.closed.is_set():
+            if over and not raw:
                 return
             if not raw:
                 await within(self._clock, FOLLOW_EVERY_S, live.ended)
 
+    async def _more(self, record: ToolRun, position: int) -> tuple[bytes, int]:
+        """Output from a position on, and the position behind it."""
+        log, state = self._log(record), record.state
+        raw, behind = await anyio.to_thread.run_sync(files.since, log, position, _WINDOW)
+        if raw or not isinstance(state, Ended) or state.written <= behind:
+            return raw, behind
+        # the log is joined by now: positions count no more, its end does
+        raw, _ = await anyio.to_thread.run_sync(
+            files.last, log, min(state.written - behind, _WINDOW)
+        )
+        return raw, state.written
+
     async def _result(self, record: ToolRun, lines: int | None) -> ToolResult:
         text, truncated, drawn = await self._tail(record, lines)
+        log = await anyio.to_thread.run_sync(files.kept_log, self._runs.placer.place, record.id)
         state, (pane, reused) = record.state, where(record.state)
         ended = state if isinstance(state, Ended) else None
         code = ended.exit_code if ended else None
         since = begun(state)
-        log = self._log(record)
         return ToolResult(
             run_id=record.id,
             label=record.label,
@@ -236,7 +246,7 @@ class ToolMethods:
             duration_ms=None
             if since is None
             else self._ms_since(since, ended.at if ended else None),
-            log=log if since is not None else None,
+            log=log,
             error=ended.flaw if ended else None,
             detail=ended.detail if ended else None,
             alternate_screen=ended.alternate_screen if ended else drawn,
@@ -253,7 +263,7 @@ class ToolMethods:
             begin, _ = await anyio.to_thread.run_sync(files.since, log, 0, _WINDOW)
             text = tail.clean(tail.primary(begin))
         kept, cut = tail.last(text, lines)
-        return kept, cut or more, tail.draws(raw)
+        return kept, cut or more or _is_lost(record.state, len(raw)), tail.draws(raw)
 
     async def _last_bytes(self, record: ToolRun, count: int) -> bytes:
         if not isinstance(record.state, Running | Ended):
@@ -290,6 +300,11 @@ def _wanted(caller: Caller, seen: Sighting, request: RunTool) -> ToolRun:
         limit_ms=request.timeout_ms,
         key=request.key or None,
     )
+
+
+def _is_lost(state: State, kept: int) -> bool:
+    """Is there output of an ended run that was not kept at all, or is not any more?"""
+    return isinstance(state, Ended) and (state.cut or kept < min(state.written, _WINDOW))
 
 
 def _listed(run: ToolRun) -> RunListed:

@@ -39,7 +39,7 @@ class Running(msgspec.Struct, frozen=True, kw_only=True, tag="running", tag_fiel
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended", tag_field="kind"):
     """Over. ``exit_code`` is None exactly if nobody knows one; ``written`` is the output's length in
-    bytes, whatever of it the log has kept."""
+    bytes, whatever of it the log has kept; ``cut``: there was more before it."""
 
     at: float
     exit_code: int | None = None
@@ -50,6 +50,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True, tag="ended", tag_field="k
     started_at: float | None = None
     alternate_screen: bool = False
     written: int = 0
+    cut: bool = False
 
 
 State: TypeAlias = Waiting | Typing | Running | Ended

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -22,8 +23,9 @@ from coordinatord.features.tool_runs.placement import Queue, Reuse
 from coordinatord.features.tool_runs.records import Ended, Flaw, Running, ToolRun, Typing, begun
 from coordinatord.features.tool_runs.run_lane import Lane, Link, Live, first_of, within
 from coordinatord.features.tool_runs.run_place import Placer, Spot
-from coordinatord.features.tool_runs.run_shell import until_marked
+from coordinatord.features.tool_runs.run_shell import StoppedOf, stopped_jobs, until_over
 from coordinatord.ids import ProcessId
+from coordinatord.store.changes import Changes
 from coordinatord.store.database import Database
 from coordinatord.terminals.port import Terminal
 
@@ -32,6 +34,7 @@ CLAIM_WITHIN_S: Final = 5.0
 SLOW_START_S: Final = 25.0
 """How much longer where our launcher is seen in front: a loaded machine."""
 LOOK_AGAIN_S: Final = 1.0
+PRUNE_AFTER_S: Final = 10.0
 
 
 class ToolRuns:
@@ -44,6 +47,7 @@ class ToolRuns:
         placer: Placer,
         clock: Clock,
         lives: Callable[[ProcessId], bool],
+        stopped_of: StoppedOf,
     ) -> None:
         """``lives`` says whether a process is still there."""
         self.live: dict[str, Live] = {}
@@ -53,9 +57,11 @@ class ToolRuns:
         self._terminal = terminal
         self._clock = clock
         self._lives = lives
+        self._stopped_of = stopped_of
         self._at: dict[str, Live] = {}
         self._lanes: defaultdict[tuple[str, str], Lane] = defaultdict(Lane)
         self._group: anyio.abc.TaskGroup | None = None
+        self._finished = Changes()
 
     async def run(
         self, *, task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED
@@ -63,10 +69,21 @@ class ToolRuns:
         """Find the runs of an earlier daemon again, and keep all of them until cancelled."""
         async with anyio.create_task_group() as group:
             self._group = group
+            group.start_soon(self._mind_logs)
             for record in (await self._database.read(table.unfinished)).items:
                 await self._recover(record)
             task_status.started()
             await anyio.sleep_forever()
+
+    async def _mind_logs(self) -> None:
+        """Bound the folder of logs, now and after runs have ended."""
+        while True:
+            seen = self._finished.count
+            with suppress(Refused):  # a busy store: the next time
+                needed = await self._database.read(table.needed)
+                await anyio.to_thread.run_sync(files.prune, self.placer.place, needed)
+            await self._finished.wait_past(seen)
+            await self._clock.sleep(PRUNE_AFTER_S)
 
     def stop(self) -> None:
         """Let everybody go who waits; the runs go on."""
@@ -74,7 +91,7 @@ class ToolRuns:
 
     def begin(self, record: ToolRun, caller: Caller, environment: bytes | None, space: str) -> Live:
         """Start what was accepted; ``space`` is the caller's host workspace."""
-        live = self._keep(record, caller, environment)
+        live = self._keep(record, caller, environment, space)
         assert self._group is not None
         if record.new:
             self._group.start_soon(self._conduct, live)
@@ -93,6 +110,7 @@ class ToolRuns:
         detail: str | None = None,
         alternate_screen: bool = False,
         written: int = 0,
+        cut: bool = False,
     ) -> None:
         """It is over: save that, free the pane, wake everybody."""
         state = live.record.state
@@ -109,6 +127,7 @@ class ToolRuns:
             started_at=begun(state),
             alternate_screen=alternate_screen,
             written=written,
+            cut=cut,
         )
         terminal, awaited = live.terminal, any(map(self._listens, live.waiters))
         record = await self._surely(table.finish, live.record.id, ended, awaited)
@@ -124,6 +143,7 @@ class ToolRuns:
         if isinstance(record.state, Ended):
             live.ended.set()
             self.live.pop(record.id, None)
+            self._finished.wake()
 
     async def cancel(self, live: Live, record: ToolRun) -> None:
         """Somebody asked for its end: pass that on to where it is."""
@@ -144,8 +164,10 @@ class ToolRuns:
         assert self._group is not None
         self._group.start_soon(self._mind_runner, live)
 
-    def _keep(self, record: ToolRun, caller: Caller | None, environment: bytes | None) -> Live:
-        live = self.live[record.id] = Live(record, caller, environment)
+    def _keep(
+        self, record: ToolRun, caller: Caller | None, environment: bytes | None, space: str
+    ) -> Live:
+        live = self.live[record.id] = Live(record, caller, environment, space)
         if record.late:
             live.over.set()
         elif record.limit_ms is not None and self._group is not None:
@@ -154,7 +176,7 @@ class ToolRuns:
 
     async def _recover(self, record: ToolRun) -> None:
         """What an earlier daemon left open: its memory is gone, its runners may live."""
-        live = self._keep(record, None, None)
+        live = self._keep(record, None, None, "")
         match record.state:
             case Running() as state:
                 self._at[state.terminal] = live
@@ -193,9 +215,11 @@ class ToolRuns:
         """The run's pane; None if it was over before it had one."""
         run = live.record
         while not live.over.is_set():
-            found = await self.placer.decide(run, self._at, new=run.new or attempt > 1)
+            found = await self.placer.decide(live, self._at, new=run.new or attempt > 1)
             if isinstance(found, Queue):
-                await first_of(self._at_run(found.run).over.wait, live.over.wait)
+                ahead = self.live.get(found.run)
+                if ahead is not None:  # else it has ended while we looked
+                    await first_of(ahead.over.wait, live.over.wait)
             elif isinstance(found, Reuse):
                 return Spot(found.pane, found.terminal, reused=True)
             else:
@@ -203,22 +227,16 @@ class ToolRuns:
                 return await self.placer.open(live.caller, run, attempt)
         return None
 
-    def _at_run(self, run: str) -> Live:
-        """The run that a pane is busy with; one that has ended just now is over."""
-        found = self.live.get(run)
-        if found is None:
-            found = next(each for each in self._at.values() if each.record.id == run)
-        return found
-
     async def _start(self, live: Live, spot: Spot) -> bool:
         """Type the line, once; False if nothing took it there."""
         run = live.record
-        in_shell = run.in_shell and await self.placer.dialect(spot.pane)
-        text = (
-            await self.placer.line(run.id)
-            if not run.in_shell
-            else marker.typed(run.command, run.id, in_shell or "")
-        )
+        if run.in_shell:
+            text = marker.typed(run.command, run.id, await self.placer.dialect(spot.pane))
+            live.stopped = await stopped_jobs(
+                self._stopped_of, await self.placer.foreground(spot.pane)
+            )
+        else:
+            text = await self.placer.line(run.id)
         saved = await self._database.write(
             table.typing, run.id, spot.pane, spot.terminal, spot.reused
         )
@@ -251,15 +269,23 @@ class ToolRuns:
     async def _watch_shell(self, live: Live, state: Running) -> None:
         run = live.record.id
         try:
-            found = await until_marked(self._terminal, self._clock, state.pane, run, live.ended)
+            found = await until_over(
+                self._terminal, self._clock, self.placer, self._stopped_of, live, state.pane
+            )
         except PaneMissing:
             await self.end(live, flaw="pane-closed")
             return
         if found is None:
             return
-        code, text = found
-        await anyio.to_thread.run_sync(files.keep_text, self.placer.place, run, text)
-        await self.end(live, exit_code=min(code, 255), written=len(text.encode()))
+        await anyio.to_thread.run_sync(files.keep_text, self.placer.place, run, found.text)
+        await self.end(
+            live,
+            exit_code=found.exit_code,
+            flaw="cancelled" if found.exit_code is None else None,
+            detail=found.detail,
+            written=len(found.text.encode()),
+            cut=not found.whole,
+        )
 
     async def _mind_limit(self, live: Live, limit_s: float) -> None:
         passed = self._clock.wall() - live.record.at

@@ -41,12 +41,18 @@ class Live:
     ``caller`` and ``environment`` are not stored: a restarted daemon does not have them.
     """
 
-    def __init__(self, record: ToolRun, caller: Caller | None, environment: bytes | None) -> None:
+    def __init__(
+        self, record: ToolRun, caller: Caller | None, environment: bytes | None, space: str
+    ) -> None:
         self.record = record
         self.caller = caller
         self.environment = environment
+        self.space = space
+        """The host workspace that the caller's pane was in."""
         self.runner: Link | None = None
         self.waiters: list[Link] = []
+        self.stopped: frozenset[int] | None = None
+        """The jobs that were stopped in the pane's shell before it was given an in-shell command."""
         self.claimed = anyio.Event()
         self.over = anyio.Event()
         """Ended, or past its limit: the next of its line may have a turn."""

@@ -69,14 +69,17 @@ class Placer:
         """A run has just ended there: its shell needs a moment."""
         self._freed[terminal] = self._clock.awake()
 
-    async def decide(self, run: ToolRun, busy: Mapping[str, Live], *, new: bool) -> Decision:
+    async def decide(self, live: Live, busy: Mapping[str, Live], *, new: bool) -> Decision:
         """Where the run goes, from a fresh look at every pane of ours that has its label.
 
         Raises:
-            PaneMissing: the caller's pane is gone.
             Unreachable: the host does not answer.
         """
-        around = await self._standing(run.pane, run.terminal)
+        run = live.record
+        try:
+            space = (await self._standing(run.pane, run.terminal)).workspace_id
+        except PaneMissing:
+            space = live.space  # an idle pane still serves, though none can be opened beside it
         if new:
             return placement.decide([], new=True)
         candidates: list[Candidate] = []
@@ -85,7 +88,7 @@ class Placer:
             fresh = await self._lookout.look(seen.pane) if seen else Gone()
             if not isinstance(fresh, Sighting) or fresh.terminal_id != known.id:
                 continue
-            if not placement.is_candidate(fresh, title(run.label), around.workspace_id):
+            if not placement.is_candidate(fresh, title(run.label), space):
                 continue
             there = busy.get(known.id)
             candidates.append(
@@ -155,11 +158,11 @@ class Placer:
 
     async def starting(self, spot: Spot, run: str) -> bool:
         """Is our launcher in front in the pane, only slow?"""
-        return placement.runner_in_front(await self._foreground(spot.pane), run)
+        return placement.runner_in_front(await self.foreground(spot.pane), run)
 
     async def dialect(self, pane: PaneId) -> str:
         """The name of the shell in front."""
-        found = await self._foreground(pane)
+        found = await self.foreground(pane)
         names = [program.name for program in found.programs] if found else []
         return os.path.basename(names[0]).lstrip("-") if names else ""
 
@@ -197,7 +200,8 @@ class Placer:
             await self._clock.sleep(LOOK_EVERY_S)
         return "idle"
 
-    async def _foreground(self, pane: PaneId) -> Foreground | None:
+    async def foreground(self, pane: PaneId) -> Foreground | None:
+        """What runs in the pane."""
         seen = await self._lookout.look(pane)
         return await self._lookout.foreground(seen) if isinstance(seen, Sighting) else None
 

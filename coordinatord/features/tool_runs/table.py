@@ -196,6 +196,12 @@ def unfinished(view: View) -> Found[ToolRun]:
     return RUNS.select(view, "state <> 'ended'")
 
 
+def needed(view: View) -> frozenset[str]:
+    """The runs whose output somebody has yet to see: not ended, or owed."""
+    rows = view.rows("SELECT id FROM tool_runs WHERE state <> 'ended' OR owed = 1")
+    return frozenset(str(row[0]) for row in rows)
+
+
 def newest(view: View, limit: int) -> Found[ToolRun]:
     """The latest runs, newest first."""
     return RUNS.select(view, order="seq DESC", limit=limit)

@@ -12,7 +12,10 @@ from typing import Final
 LIMIT: Final = 64 * 1024
 """Longest tail, in bytes of UTF-8."""
 
-_ALTERNATE: Final = re.compile(rb"\x1b\[\?(?:[0-9;]*;)?(?:1049|1047|47)(?:;[0-9;]*)?([hl])")
+_ALTERNATE: Final = re.compile(
+    rb"\x1b\[\?(?:[0-9;]{0,64};)?(?:1049|1047|47)(?:;[0-9;]{0,64})?([hl])"
+)
+# as many modes as a program sets at once: without a bound, output could be made that takes hours
 _ESCAPES: Final = re.compile(
     r"""
     \x1b \[ [0-?]* [ -/]* [@-~]                  # CSI: colours, cursor
@@ -25,7 +28,6 @@ _ESCAPES: Final = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _OTHER_CONTROLS: Final = re.compile(r"[\x00-\x07\x0b-\x1f\x7f-\x9f]")
-_BACKSPACE: Final = re.compile(r"[^\n\x08]\x08")
 
 
 def primary(raw: bytes) -> bytes:
@@ -58,12 +60,9 @@ def clean(raw: bytes) -> str:
     text = text.replace("\r\n", "\n")
     if "\r" in text:
         text = "\n".join(_overwritten(line) for line in text.split("\n"))
-    while "\x08" in text:
-        fewer = _BACKSPACE.sub("", text)
-        if fewer == text:
-            break
-        text = fewer
-    return _OTHER_CONTROLS.sub("", text.replace("\x08", ""))
+    if "\x08" in text:
+        text = "\n".join(_struck(line) for line in text.split("\n"))
+    return _OTHER_CONTROLS.sub("", text)
 
 
 def _whole(raw: bytes) -> bytes:
@@ -83,6 +82,23 @@ def _whole(raw: bytes) -> bytes:
 def _overwritten(line: str) -> str:
     """The last thing that was written over the line."""
     return next((part for part in reversed(line.split("\r")) if part), "")
+
+
+def whole_lines(raw: bytes) -> tuple[bytes, bytes]:
+    """What can be shown of a stream so far, and the beginning of a line that is kept for later."""
+    lines, end, part = raw.rpartition(b"\n")
+    return (raw, b"") if len(part) > LIMIT else (lines + end, part)
+
+
+def _struck(line: str) -> str:
+    """Without what backspaces took back."""
+    kept: list[str] = []
+    for sign in line if "\x08" in line else ():
+        if sign != "\x08":
+            kept.append(sign)
+        elif kept:
+            kept.pop()
+    return "".join(kept) if "\x08" in line else line
 
 
 def last(text: str, lines: int | None = None, limit: int = LIMIT) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ import pytest
 
 from coordinatord import lineage
 from coordinatord.errors import Refused
-from coordinatord.features.tool_runs import table
+from coordinatord.features.tool_runs import files, table
 from coordinatord.features.tool_runs.records import Assignment, Ended, Running, ToolResult, ToolRun
 from coordinatord.features.tool_runs.requests import (
     CancelRun,
@@ -253,6 +253,49 @@ async def test_a_runner_that_is_gone_orphans_its_run(tmp_path: Path) -> None:
                     house.host.remove_pane(house.host.typed[-1].pane)
                 hand.link.closed.set()
                 assert (await answer()).error == flaw
+
+
+async def test_logs_are_bounded_while_the_daemon_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of runs that go on, or that are owed, stay; the result says that output is missing."""
+    monkeypatch.setattr(files, "KEPT_RUNS", 0)
+    async with living(tmp_path) as house:
+        pane = await shell(house)
+        logs: list[Path] = []
+        for number in (1, 2):
+            async with asking(house, pane, RunTool(label=f"l{number}", command=("x",))) as answer:
+                hand = await typed(house, number)
+                logs.append(Path((await hand.claim()).log))
+                logs[-1].parent.mkdir(exist_ok=True)
+                logs[-1].write_bytes(b"out\n")
+                if number == 1:
+                    await house.call(
+                        FinishRun(run=hand.run, exit_code=0, written=4), link=hand.link
+                    )
+                    await answer()
+                    await house.until(lambda: not logs[0].exists())
+                    result = await house.call(TakeResult(run=hand.run), pane)
+                    assert (result.truncated, result.log, result.output_tail) == (True, None, "")
+        assert logs[1].exists()
+        assert await house.database.read(table.needed) == {hand.run}
+
+
+async def test_a_caller_s_pane_that_closes_does_not_take_its_waiting_run_along(
+    tmp_path: Path,
+) -> None:
+    """§4.3, who goes away cancels nothing: an idle pane of the label serves still."""
+    async with living(tmp_path) as house:
+        pane, other = await shell(house), await shell(house)
+        async with asking(house, other, RunTool(label="a", command=("x",))) as first:
+            hand = await typed(house)
+            await hand.claim()
+            second = await house.call(RunTool(label="a", command=("y",), wait=False), pane)
+            house.host.remove_pane(pane)
+            await hand.done(0)
+            await first()
+            after = await typed(house, 2)
+            assert (after.run, (await after.claim()).command) == (second.run_id, ("y",))
 
 
 def agent_seat(house: House, pane: PaneId) -> str:

@@ -122,3 +122,26 @@ def test_a_status_that_was_left_behind(tmp_path: Path) -> None:
     assert files.status_of(place, "x-2") is None
     files.forget_status(place, "x-1")
     assert os.listdir(tmp_path) == ["x-2.status"]
+
+
+def test_the_oldest_logs_go_and_never_a_needed_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder is bounded by runs and by bytes; all files of a run go together."""
+    place = Place(runs=str(tmp_path))
+    files.prune(Place(runs=str(tmp_path / "none")), frozenset())
+    for age, name in enumerate(
+        ["x-5.log", "x-4.log", "x-3.log", "x-3.log.1", "x-2.log", "x-1.log"]
+    ):
+        (tmp_path / name).write_bytes(b"0123456789")
+        os.utime(tmp_path / name, (1000 - age, 1000 - age))
+    (tmp_path / "a-folder").mkdir()
+
+    files.prune(place, frozenset())
+    assert len(os.listdir(tmp_path)) == 7
+    monkeypatch.setattr(files, "KEPT_RUNS", 4)
+    files.prune(place, frozenset())
+    assert not (tmp_path / "x-1.log").exists()
+    monkeypatch.setattr(files, "KEPT_BYTES", 30)
+    files.prune(place, frozenset({"x-2"}))
+    assert sorted(os.listdir(tmp_path)) == ["a-folder", "x-2.log", "x-4.log", "x-5.log"]

@@ -134,7 +134,11 @@ def test_the_marker_is_not_found_in_its_own_echo(shell: str, command: str) -> No
         wrapped = "\n".join(line[at : at + width] for at in range(0, len(line), width))
         assert marker.found(f"$ {wrapped}", RUN) is None
     assert marker.found(f"$ {line}\nout\n__HERDR_TOOL_DONE_{RUN}__:7\n$", RUN) == 7
-    assert marker.output(f"$ {line}\nout\n\n__HERDR_TOOL_DONE_{RUN}__:7\n$", RUN) == "out"
+    assert marker.output(f"$ {line}\nout\n\n__HERDR_TOOL_DONE_{RUN}__:7\n$", RUN) == (
+        "out",
+        True,
+    )
+    assert marker.output(f"out\n\n__HERDR_TOOL_DONE_{RUN}__:7\n$", RUN) == ("out", False)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +156,24 @@ def test_what_only_looks_like_the_marker(screen: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "shell"), [("a\nb", "bash"), ("a\x03", "zsh"), ("a", "pwsh"), ("a", "")]
+    ("command", "shell"),
+    [("a\nb", "bash"), ("a\x03", "zsh"), ("a", "pwsh"), ("a", ""), ("a" * 1000, "dash")],
 )
 def test_what_cannot_be_typed_into_the_shell_is_refused(command: str, shell: str) -> None:
     with pytest.raises(Refused):
         marker.typed([command], RUN, shell)
+
+
+@pytest.mark.parametrize("shell", ["bash", "dash", "zsh", "fish"])
+def test_a_line_that_its_shell_dropped_is_seen(shell: str) -> None:
+    """§4.3, ctrl+c: no marker will come; a command that only waits is no such case."""
+    line = f"$ {marker.typed(['sleep 9'], RUN, shell)}"
+    for screen in (
+        f"{line}\n^C\n$",
+        f"{line}\nout^C\n\n/elsewhere $ ",
+        f"{line}\nsyntax error\n$ \n\n",
+        f"{line}\n^C#{' ' * 90}#",
+    ):
+        assert marker.seems_broken_off(screen, RUN)
+    for screen in ("", "$", line, f"{line}\n", f"{line}\nout $\n", f"{line}\npress ^C", "^C\n$ "):
+        assert not marker.seems_broken_off(screen, RUN)

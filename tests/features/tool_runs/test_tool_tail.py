@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -73,3 +75,33 @@ def test_the_limit_is_64_kib() -> None:
 def test_the_last_line_for_progress() -> None:
     assert tail.last_line(b"a\r\n\x1b[32m 50%\r 60%\x1b[0m\r\n\r\n") == "60%"
     assert tail.last_line(b"\r\n") == ""
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"a" * (1 << 17) + b"\b" * (1 << 17),
+        b"a\b" * (1 << 17),
+        b"\x1b[?" + b"1049;" * 52_000,
+        b"\x1b[?" + b"47;" * 87_000,
+        b"\x1b[" * (1 << 17),
+        b"\x1b[" + b"0" * (1 << 18),
+        b"\x1b]" * (1 << 17),
+        b"\x1b" + b" " * (1 << 18),
+        b"a\r" * (1 << 17),
+    ],
+    ids=lambda raw: repr(raw[:6]),
+)
+def test_no_output_takes_long_to_read(raw: bytes) -> None:
+    """Each of these took minutes, or would, if the work grew with more than the length."""
+    before = time.process_time()
+    tail.clean(tail.primary(raw))
+    assert time.process_time() - before < 20
+
+
+def test_a_line_that_does_not_end_is_shown_in_pieces() -> None:
+    """Who follows output without line ends keeps no more than a piece of it in memory."""
+    assert tail.whole_lines(b"a\nb") == (b"a\n", b"b")
+    assert tail.whole_lines(b"b") == (b"", b"b")
+    long = b"x" * (tail.LIMIT + 1)
+    assert tail.whole_lines(b"a\n" + long) == (b"a\n" + long, b"")
