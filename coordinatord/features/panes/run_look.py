@@ -52,16 +52,21 @@ class Lookout:
     async def look_around(self) -> bool:
         """Take a snapshot and probe the shells of new terminals; False if the host does not answer."""
         async with self._around:
-            try:
-                snapshot = await self.terminal.snapshot()
-            except (Unreachable, HostRefused) as error:
-                self.sightings.lose(str(error))
+            if not await self._take_snapshot():
                 return False
-            self.sightings.replace(snapshot)
-            self._begun = {pane: at for pane, at in self._begun.items() if pane in snapshot.panes}
-            self._mute &= snapshot.panes.keys()
             await self._probe_new_shells()
-            return True
+            return self.sightings.connected
+
+    async def _take_snapshot(self) -> bool:
+        try:
+            snapshot = await self.terminal.snapshot()
+        except (Unreachable, HostRefused) as error:
+            self.sightings.lose(str(error))
+            return False
+        self.sightings.replace(snapshot)
+        self._begun = {pane: at for pane, at in self._begun.items() if pane in snapshot.panes}
+        self._mute &= snapshot.panes.keys()
+        return True
 
     async def look(self, pane: PaneId) -> Sighting | Gone | Unseen:
         """One pane, freshly. Of a host that was not heard of lately one asks first, and the others wait: one
@@ -119,14 +124,22 @@ class Lookout:
         return known if begun is not None and self._clock.awake() - begun <= within_s else None
 
     async def foreground(self, seen: Sighting) -> Foreground | None:
-        """What runs in front in this pane; None if it cannot be told."""
+        """What runs in front in this pane; None if it cannot be told, or if its address is another
+        terminal's by now, whose shell must not be taken for that of the one that was seen."""
+        found = await self._probe(seen)
+        if found is None or found.shell in (None, self.sightings.shell(seen.terminal_id)):
+            return found
+        again = await self.look(seen.pane)
+        if not isinstance(again, Sighting) or again.terminal_id != seen.terminal_id:
+            return None
+        self.sightings.learn_shell(seen.terminal_id, found.shell)
+        return found
+
+    async def _probe(self, seen: Sighting) -> Foreground | None:
         try:
-            found = await self.terminal.foreground(seen.pane)
+            return await self.terminal.foreground(seen.pane)
         except (PaneMissing, Unreachable, HostRefused):
             return None
-        if found.shell is not None:
-            self.sightings.learn_shell(seen.terminal_id, found.shell)
-        return found
 
     async def judge(self, seat: Seat, recent_s: float = 0.0) -> Judged:
         """Is the seat's occupant still the recorded one? One look, and one probe only if it is needed.
@@ -161,12 +174,19 @@ class Lookout:
         return Judged(outcome, seen, shell, foreground)
 
     async def _probe_new_shells(self) -> None:
-        limiter = anyio.Semaphore(_PROBES_AT_ONCE)
+        """Learn the shells of new terminals, all of which are still there after they were asked for."""
+        limiter, found = anyio.Semaphore(_PROBES_AT_ONCE), dict[PaneId, tuple[str, ProcessId]]()
 
         async def probe(seen: Sighting) -> None:
             async with limiter:
-                await self.foreground(seen)
+                front = await self._probe(seen)
+            if front is not None and front.shell is not None:
+                found[seen.pane] = seen.terminal_id, front.shell
 
         async with anyio.create_task_group() as group:
             for seen in self.sightings.unprobed():
                 group.start_soon(probe, seen)
+        if found and await self._take_snapshot():
+            for pane, (terminal, shell) in found.items():
+                if (now := self.sightings.panes.get(pane)) and now.terminal_id == terminal:
+                    self.sightings.learn_shell(terminal, shell)
