@@ -6,12 +6,14 @@ turns lines into these.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
 from coordinatord.panehost.tree import Direction
 
+Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0)]
+"""What is counted, or numbered, is never below nothing."""
 Source = Literal["visible", "recent", "recent_unwrapped", "detection"]
 
 
@@ -133,7 +135,7 @@ class TabMove(Params, frozen=True, kw_only=True, tag="tab.move"):
     """Put a tab at another position of its workspace."""
 
     tab_id: str
-    insert_index: int
+    insert_index: Count
 
 
 class TabClose(Params, frozen=True, kw_only=True, tag="tab.close"):
@@ -268,7 +270,7 @@ class PaneRead(Params, frozen=True, kw_only=True, tag="pane.read"):
 
     pane_id: str
     source: Source
-    lines: int | None = None
+    lines: Count | None = None
     format: Literal["text", "ansi"] = "text"
 
 
@@ -276,5 +278,5 @@ class PaneAttach(Params, frozen=True, kw_only=True, tag="coordinatord.pane.attac
     """Our own method: the connection becomes the pane's terminal, see `attach.py`."""
 
     pane_id: str
-    columns: int | None = None
-    rows: int | None = None
+    columns: Count | None = None
+    rows: Count | None = None

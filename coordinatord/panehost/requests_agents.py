@@ -6,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from coordinatord.panehost.requests import Match, Params, Source, Status
+from coordinatord.panehost.requests import Count, Match, Params, Source, Status
 
 
 class WorkspaceReportMetadata(Params, frozen=True, kw_only=True, tag="workspace.report_metadata"):
@@ -15,8 +15,8 @@ class WorkspaceReportMetadata(Params, frozen=True, kw_only=True, tag="workspace.
     workspace_id: str
     source: str
     tokens: dict[str, str | None]
-    seq: int | None = None
-    ttl_ms: int | None = None
+    seq: Count | None = None
+    ttl_ms: Count | None = None
 
 
 class PaneWaitForOutput(Params, frozen=True, kw_only=True, tag="pane.wait_for_output"):
@@ -25,8 +25,8 @@ class PaneWaitForOutput(Params, frozen=True, kw_only=True, tag="pane.wait_for_ou
     pane_id: str
     source: Source
     match: Match
-    lines: int | None = None
-    timeout_ms: int | None = None
+    lines: Count | None = None
+    timeout_ms: Count | None = None
 
 
 class PaneReportAgent(Params, frozen=True, kw_only=True, tag="pane.report_agent"):
@@ -37,7 +37,7 @@ class PaneReportAgent(Params, frozen=True, kw_only=True, tag="pane.report_agent"
     agent: str
     state: Literal["idle", "working", "blocked", "unknown"]
     message: str | None = None
-    seq: int | None = None
+    seq: Count | None = None
     agent_session_id: str | None = None
     agent_session_path: str | None = None
 
@@ -48,7 +48,7 @@ class PaneReportAgentSession(Params, frozen=True, kw_only=True, tag="pane.report
     pane_id: str
     source: str
     agent: str
-    seq: int | None = None
+    seq: Count | None = None
     agent_session_id: str | None = None
     agent_session_path: str | None = None
     session_start_source: str | None = None
@@ -59,7 +59,7 @@ class PaneClearAgentAuthority(Params, frozen=True, kw_only=True, tag="pane.clear
 
     pane_id: str
     source: str | None = None
-    seq: int | None = None
+    seq: Count | None = None
 
 
 class PaneReleaseAgent(Params, frozen=True, kw_only=True, tag="pane.release_agent"):
@@ -68,7 +68,7 @@ class PaneReleaseAgent(Params, frozen=True, kw_only=True, tag="pane.release_agen
     pane_id: str
     source: str
     agent: str
-    seq: int | None = None
+    seq: Count | None = None
 
 
 class PaneReportMetadata(Params, frozen=True, kw_only=True, tag="pane.report_metadata"):
@@ -85,8 +85,8 @@ class PaneReportMetadata(Params, frozen=True, kw_only=True, tag="pane.report_met
     clear_title: bool = False
     clear_display_agent: bool = False
     clear_state_labels: bool = False
-    seq: int | None = None
-    ttl_ms: int | None = None
+    seq: Count | None = None
+    ttl_ms: Count | None = None
 
 
 class AgentList(Params, frozen=True, tag="agent.list"):
@@ -117,7 +117,7 @@ class AgentRead(Params, frozen=True, kw_only=True, tag="agent.read"):
 
     target: str
     source: Source
-    lines: int | None = None
+    lines: Count | None = None
     format: Literal["text", "ansi"] = "text"
 
 
@@ -141,14 +141,14 @@ class AgentStart(Params, frozen=True, kw_only=True, tag="agent.start"):
     kind: str
     pane_id: str
     args: list[str] = msgspec.field(default_factory=list)
-    timeout_ms: int = 30_000
+    timeout_ms: Count = 30_000
 
 
 class PromptWait(msgspec.Struct, frozen=True, kw_only=True):
     """What to wait for after a prompt."""
 
     until: list[Status] = []
-    timeout_ms: int | None = None
+    timeout_ms: Count | None = None
 
 
 class AgentPrompt(Params, frozen=True, kw_only=True, tag="agent.prompt"):
@@ -164,7 +164,7 @@ class AgentWait(Params, frozen=True, kw_only=True, tag="agent.wait"):
 
     target: str
     until: list[Status] = msgspec.field(default_factory=list)
-    timeout_ms: int | None = None
+    timeout_ms: Count | None = None
 
 
 class StatusChanged(msgspec.Struct, frozen=True, kw_only=True, tag="pane.agent_status_changed"):
@@ -180,7 +180,7 @@ class OutputMatched(msgspec.Struct, frozen=True, kw_only=True, tag="pane.output_
     pane_id: str
     source: Source
     match: Match
-    lines: int | None = None
+    lines: Count | None = None
 
 
 class ScrollChanged(msgspec.Struct, frozen=True, kw_only=True, tag="pane.scroll_changed"):
@@ -202,4 +202,4 @@ class EventsWait(Params, frozen=True, kw_only=True, tag="events.wait"):
     """Answer when a pane has a status."""
 
     match_event: dict[str, Any]
-    timeout_ms: int | None = None
+    timeout_ms: Count | None = None

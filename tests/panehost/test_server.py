@@ -60,6 +60,7 @@ async def test_ping_says_that_this_is_no_herdr() -> None:
         b'{"id":"a","method":"ping","params":null}',
         b'{"id":"a","method":"nope","params":{}}',
         b'{"id":"a","method":"pane.get","params":{}}',
+        b'{"id":"a","method":"pane.read","params":{"pane_id":"x","source":"visible","lines":-1}}',
         b'{"id":"\\ud800","method":"ping","params":{}}',
         b"hello",
         b"[1,2]",
