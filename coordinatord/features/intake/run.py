@@ -143,7 +143,7 @@ class Intake:
             await self._lookout.look(*panes)
             return
         async with anyio.create_task_group() as group:
-            for pane in panes:
+            for pane in sorted(panes):  # the same course every time, for whoever repeats it
                 group.start_soon(self._lookout.look, pane)
 
     async def _keep_watch(self) -> None:
