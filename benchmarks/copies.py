@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -23,23 +24,17 @@ SHARED = {"meta", "keys", "holds", "sqlite_sequence"}
 
 
 class Row:
-    """A row, with the texts in it taken apart around what varies: odd pieces are ids and numbers."""
+    """A row, with the texts in it as templates: what varies stands in a list that each copy has anew."""
 
-    def __init__(self, row: tuple[Any, ...]) -> None:
+    def __init__(self, row: tuple[Any, ...], places: dict[str, int]) -> None:
         self.fixed = list(row)
-        self.varying: list[tuple[int, bool, list[str]]] = []
+        self.varying: list[tuple[int, bool, str, itemgetter[Any]]] = []
         for place, value in enumerate(row):
             text = value.decode() if isinstance(value, bytes) else value
-            if isinstance(text, str) and VARYING.search(text):
-                self.varying.append((place, isinstance(value, bytes), _pieces(text)))
-
-
-def _pieces(text: str) -> list[str]:
-    found, at = [], 0
-    for match in VARYING.finditer(text):
-        found += [text[at : match.start()], match[0]]
-        at = match.end()
-    return [*found, text[at:]]
+            if isinstance(text, str) and (found := VARYING.findall(text)):
+                template = VARYING.sub("%s", text.replace("%", "%%"))
+                getter = itemgetter(*(places.setdefault(each, len(places)) for each in found))
+                self.varying.append((place, isinstance(value, bytes), template, getter))
 
 
 class Block:
@@ -47,18 +42,22 @@ class Block:
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
+        self._places: dict[str, int] = {}
         self._tables = {name: self._rows(name) for name in self._names()}
         self._span = connection.execute("SELECT max(seq) FROM journal").fetchone()[0]
-        self._numbers: dict[str, int] = {}
 
     def again(self, copy: int) -> None:
         """Write it once more; every ``copy``, counted from 1, has ids and numbers of its own."""
-        self._names_now: dict[str, str] = {}
+        shift = copy * self._span
+        now = [
+            str(int(old) + shift) if old.isdigit() else _other(old, (copy << 20) | number)
+            for number, old in enumerate(self._places)
+        ]
         for name, (columns, rows) in self._tables.items():
             marks = ", ".join("?" * len(columns))
             sql = f"INSERT OR IGNORE INTO {name} ({', '.join(columns)}) VALUES ({marks})"
             seq = columns.index("seq") if "seq" in columns else -1
-            self._connection.executemany(sql, self._renamed(rows, seq, copy))
+            self._connection.executemany(sql, _filled(rows, now, seq, shift))
 
     def _names(self) -> list[str]:
         found = self._connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
@@ -67,30 +66,24 @@ class Block:
     def _rows(self, name: str) -> tuple[list[str], list[Row]]:
         found = self._connection.execute(f"SELECT * FROM {name}")
         columns = [each[0] for each in found.description]
-        return columns, [Row(row) for row in found]
+        return columns, [Row(row, self._places) for row in found]
 
-    def _renamed(self, rows: list[Row], seq: int, copy: int) -> Iterator[list[Any]]:
-        shift = copy * self._span
-        for row in rows:
-            made = row.fixed.copy()
-            for place, blob, pieces in row.varying:
-                text = pieces.copy()
-                for at in range(1, len(text), 2):
-                    old = text[at]
-                    text[at] = str(int(old) + shift) if old.isdigit() else self._other(old, copy)
-                made[place] = "".join(text).encode() if blob else "".join(text)
-            if seq >= 0:
-                made[seq] += shift
-            yield made
 
-    def _other(self, name: str, copy: int) -> str:
-        known = self._names_now.get(name)
-        if known is None:
-            number = self._numbers.setdefault(name, len(self._numbers))
-            spread = (((copy << 20) | number) * SPREAD) % (1 << 40)
-            signs = "".join(SIGNS[spread >> at & 31] for at in range(35, -1, -5))
-            known = self._names_now[name] = f"{name.partition('-')[0]}-{signs}"
-        return known
+def _filled(rows: list[Row], now: list[str], seq: int, shift: int) -> Iterator[list[Any]]:
+    for row in rows:
+        made = row.fixed.copy()
+        for place, blob, template, getter in row.varying:
+            text = template % getter(now)
+            made[place] = text.encode() if blob else text
+        if seq >= 0:
+            made[seq] += shift
+        yield made
+
+
+def _other(name: str, number: int) -> str:
+    spread = (number * SPREAD) % (1 << 40)
+    signs = "".join(SIGNS[spread >> at & 31] for at in range(35, -1, -5))
+    return f"{name.partition('-')[0]}-{signs}"
 
 
 def multiply(path: Path, times: int) -> None:
