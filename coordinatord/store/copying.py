@@ -18,6 +18,10 @@ from coordinatord.store.connection import open_untouching
 from coordinatord.store.migrate import Migration, shipped, sync
 
 
+class Taken(Refused):
+    """Something stands where the copy was to go, or another one is on its way there."""
+
+
 def copy_to(source: Path, target: Path, busy_ms: int) -> None:
     """Write the database at ``source`` to the new file ``target``, mode 0600, on disk when this returns.
 
@@ -86,7 +90,7 @@ def _copy(source: Path, partial: Path, busy_ms: int) -> None:
         connection.close()
 
 
-def _taken(path: Path) -> Refused:
-    return Refused(
-        "store-failed", f"{path} is there already; it was not changed.", "Name a new file."
+def _taken(target: Path) -> Taken:
+    return Taken(
+        "store-failed", f"{target} is there already; it was not changed.", "Name a new file."
     )

@@ -6,7 +6,8 @@ import itertools
 import os
 import stat
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +18,7 @@ from coordinatord.features.upkeep.findings import good
 from coordinatord.features.upkeep.records import Finding
 from coordinatord.store import journal
 from coordinatord.store.connection import open_untouching
-from coordinatord.store.copying import copy_to
+from coordinatord.store.copying import Taken, copy_to
 from coordinatord.store.transaction import View
 
 BUSY_MS: Final = 8000
@@ -58,9 +59,15 @@ def back_up(premises: Premises, destination: str | None, now: float) -> Path:
     Raises:
         Refused: ``bad-params`` for a place that is not to be written, or what `copy_to` raises.
     """
-    target = _default(premises, now) if destination is None else _accepted(premises, destination)
-    copy_to(premises.database, target, BUSY_MS)
-    return target
+    if destination is not None:
+        target = _accepted(premises, destination)
+        copy_to(premises.database, target, BUSY_MS)
+        return target
+    for target in _free(premises, now):
+        with suppress(Taken):  # by another backup of this second
+            copy_to(premises.database, target, BUSY_MS)
+            return target
+    raise Refused("store-failed", f"{premises.backups} is full of backups of this second.")
 
 
 def contents(path: Path) -> tuple[int, int]:
@@ -74,14 +81,14 @@ def contents(path: Path) -> tuple[int, int]:
         connection.close()
 
 
-def _default(premises: Premises, now: float) -> Path:
+def _free(premises: Premises, now: float) -> Iterator[Path]:
+    """Names that seem to be free, the plainest first."""
     premises.backups.mkdir(mode=0o700, exist_ok=True)
     stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime(now))
     for number in range(1000):
         target = premises.backups / f"coordinator-{stamp}{f'-{number}' if number else ''}.db"
         if not target.exists():
-            return target
-    raise Refused("store-failed", f"{premises.backups} is full of backups of this second.")
+            yield target
 
 
 def _accepted(premises: Premises, destination: str) -> Path:

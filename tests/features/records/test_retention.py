@@ -16,7 +16,8 @@ from coordinatord.features.messages import table as messages
 from coordinatord.features.messages.records import Expired, Owed, Withdrawn
 from coordinatord.features.messages.requests import AckMessage, SendMessage
 from coordinatord.features.panes.requests import BindSeat
-from coordinatord.features.panes.table import all_seats, seat_or_none
+from coordinatord.features.panes.table import SEATS, all_seats, seat_or_none
+from coordinatord.features.tasks.requests import NewTask
 from coordinatord.features.tasks.table import TASKS
 from coordinatord.features.upkeep.records import Pruned
 from coordinatord.features.upkeep.requests import ArchiveTask, Prune
@@ -148,3 +149,17 @@ async def test_seats_of_panes_that_are_gone_are_removed_and_no_living_ones(tmp_p
 def put_launch(tx: Any, token: str, pane: PaneId, terminal: str) -> None:
     tx.run("INSERT INTO launches (token, key, at) VALUES (?, ?, 0)", token, token)
     launches.opened(tx, token, pane, terminal)
+
+
+async def test_a_task_that_somebody_sits_in_is_kept_though_it_is_archived(tmp_path: Path) -> None:
+    """Whatever left it so: retention trusts what it sees, not what should be."""
+    async with living(tmp_path, run=False) as house:
+        worker = house.host.add_agent()
+        await house.parts.lookout.look_around()
+        task = (await house.call(NewTask(title="t", worker_pane=worker))).id
+        seat = await house.database.read(seat_or_none, worker_of(task))
+        assert seat is not None
+        await house.call(ArchiveTask(task=task))
+        await house.database.write(SEATS.put, seat)
+        pruned = await prune(house)
+        assert (pruned.tasks, pruned.kept) == ([], 1)

@@ -265,6 +265,19 @@ async def test_a_restore_that_is_ended_early_leaves_no_records(
     assert [path.name async for path in state.glob("*.db*")] == ["coordinator.db"]
 
 
+async def test_backups_of_one_second_do_not_stand_in_each_others_way(tmp_path: Path) -> None:
+    async with living(tmp_path, run=False) as house:
+        paths: list[str] = []
+
+        async def back_up() -> None:
+            paths.append((await house.call(BackUp())).path)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(6):
+                group.start_soon(back_up)
+        assert len(set(paths)) == 6
+
+
 async def test_a_backup_goes_where_no_links_can_be_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
