@@ -220,7 +220,9 @@ class Terminal(Protocol):
         """Who answers at the socket."""
 
     async def snapshot(self) -> Snapshot:
-        """All panes and host workspaces."""
+        """All panes and host workspaces. Agents whose start is pending are looked at one by one, too:
+        nothing else brings such a start to its end.
+        """
 
     async def look(self, pane: PaneId) -> Sighting:
         """One pane, freshly; one host call for a pane with a live agent, two for others.

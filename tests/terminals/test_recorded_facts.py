@@ -104,6 +104,35 @@ async def test_pending_start_is_polled_by_looking() -> None:
     assert order.index((True, False)) < order.index((False, True))
 
 
+async def test_snapshot_asks_for_agents_that_are_being_started() -> None:
+    """D: the snapshot lists a start as pending until somebody asks for the agent (14)."""
+    tape, truth = Tape("14-start-unpolled"), Truth()
+    ready, pending = (
+        next(
+            record
+            for row in tape.rows
+            if row.what == "response"
+            and (record := row.line.get("result", {}).get("agent", {})).get(field)
+        )
+        for field in ("interactive_ready", "launch_pending")
+    )
+    pane = PaneId(pending["pane_id"])
+    async with serving(truth) as host:
+        truth.panes[pane] = {"pane_id": pane, "terminal_id": ready["terminal_id"], "scroll": {}}
+        truth.panes[PaneId("w1:p7")] = {"pane_id": "w1:p7", "terminal_id": "term_7", "scroll": {}}
+        truth.agents[pane] = {**pending, "terminal_id": ready["terminal_id"]}
+        host.pool.append(
+            (
+                {"method": "agent.get", "params": {"target": pane}},
+                {"id": "r", "result": {"type": "agent_info", "agent": {**ready, "pane_id": pane}}},
+            )
+        )
+        snapshot = await terminal_at(host.path).snapshot()
+        assert [each["method"] for each in host.requests] == ["session.snapshot", "agent.get"]
+    assert not snapshot.panes[pane].launch_pending
+    assert snapshot.panes[pane].interactive_ready
+
+
 async def test_moved_pane_is_found_under_its_old_address_as_what_it_is_now() -> None:
     """T-13: pane methods know aliases, agent methods do not; the answer tells the new address."""
     request = request_id("11-move-tab", "pane.get", pane_id="w1:p3", nth=-1)

@@ -122,6 +122,8 @@ class HerdrTerminal:
         self._last_snapshot = self._clock.wall()
         snapshot = schema.whole(found)
         self._labels = {pane: each.label for pane, each in snapshot.panes.items()}
+        for pane in [pane for pane, each in snapshot.panes.items() if each.launch_pending]:
+            await self._advance(pane, snapshot.panes)
         if not snapshot.incomplete:
             self._stream.drop(watched - snapshot.panes.keys())
         return snapshot
@@ -235,6 +237,15 @@ class HerdrTerminal:
         params |= {"args": list(args)} if args else {}
         found = await self._make("agent.start", params, schema.AgentResult, pane=pane)
         return schema.sighting(found.agent)
+
+    async def _advance(self, pane: PaneId, panes: dict[PaneId, Sighting]) -> None:
+        """A pending start comes to its end only when somebody asks for its agent (recording 14)."""
+        try:
+            panes[pane] = await self.look(pane)
+        except PaneMissing:
+            del panes[pane]
+        except (Unreachable, HostRefused):
+            return
 
     async def _agent(self, pane: PaneId) -> schema.PaneRecord | None:
         try:
