@@ -156,6 +156,31 @@ async def test_a_host_that_hangs_is_asked_once_for_all(tmp_path: Path) -> None:
         assert all(len(house.prompts(pane)) == 1 for pane in panes)
 
 
+async def test_a_snapshot_that_times_out_is_waited_for_together(tmp_path: Path) -> None:
+    """C-15, C-24: four callers at a host that hangs wait for one bounded call, not for four in a row."""
+    async with living(tmp_path, run=False) as house:
+        asked, answer = list[int](), anyio.Event()
+
+        async def hang() -> Any:
+            asked.append(1)
+            await answer.wait()
+            await house.clock.sleep(1)
+            raise Unreachable("no answer within 5 s")
+
+        house.parts.ground.terminal.snapshot = hang  # type: ignore[method-assign]
+        found: list[bool] = []
+
+        async def look() -> None:
+            found.append(await house.parts.lookout.look_around())
+
+        async with anyio.create_task_group() as group:
+            for _ in range(4):
+                group.start_soon(look)
+            await anyio.wait_all_tasks_blocked()
+            answer.set()
+        assert (found, len(asked)) == ([False] * 4, 1)
+
+
 async def test_a_look_that_times_out_holds_others_for_its_bound_only(tmp_path: Path) -> None:
     """C-13, C-15: they wait for its answer, then one of them asks itself."""
     async with living(tmp_path) as house:

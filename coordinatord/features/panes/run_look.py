@@ -43,6 +43,7 @@ class Lookout:
         self.sightings = sightings
         self._clock = clock
         self._around = anyio.Lock()
+        self._snapshot_failed = -HEARD_S
         self._begun: dict[PaneId, float] = {}
         self._answered = -HEARD_S
         self._first: anyio.Event | None = None
@@ -50,9 +51,11 @@ class Lookout:
         self._silent: anyio.Event | None = None
 
     async def look_around(self) -> bool:
-        """Take a snapshot and probe the shells of new terminals; False if the host does not answer."""
+        """Take a snapshot and probe the shells of new terminals; False if the host does not answer. Those who
+        waited for one that failed do not ask again, one after the other."""
+        asked = self._clock.awake()
         async with self._around:
-            if not await self._take_snapshot():
+            if self._snapshot_failed > asked or not await self._take_snapshot():
                 return False
             await self._probe_new_shells()
             return self.sightings.connected
@@ -61,6 +64,7 @@ class Lookout:
         try:
             snapshot = await self.terminal.snapshot()
         except (Unreachable, HostRefused) as error:
+            self._snapshot_failed = self._clock.awake()
             self.sightings.lose(str(error))
             return False
         self.sightings.replace(snapshot)
