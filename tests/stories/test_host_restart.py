@@ -120,11 +120,20 @@ def _is_host(process: psutil.Process, stage: Stage) -> bool:
     return "coordinatord.panehost" in words and here and not dead
 
 
-def end(stage: Stage, number: signal.Signals) -> None:
+HOW_IT_ENDS = pytest.mark.parametrize(
+    ("number", "daemon_too"),
+    [(signal.SIGTERM, False), (signal.SIGKILL, False), (signal.SIGKILL, True)],
+)
+"""The signal to the host, and whether the daemon is killed with it."""
+
+
+def end(stage: Stage, number: signal.Signals, *, daemon_too: bool = False) -> None:
     """End the host; wait until another one, started by the daemon, is connected."""
     host = host_of(stage)
     saved = stage.root / ".coordinatord" / "panehost.json"
     stage.until("the layout is saved", lambda: _saved_panes(saved) == len(_panes(stage)))
+    if daemon_too:
+        stage.kill_daemon()
     host.send_signal(number)
     stage.until("the host has ended", lambda: Stage.gone(host.pid))
     stage.until("the daemon saw it", lambda: not _connected(stage) or host_of(stage))
@@ -172,12 +181,14 @@ def _screen(stage: Stage, pane: str) -> str:
     return str(answer["result"]["read"]["text"])
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_new_shell_in_the_pane_is_nobody_we_know(cast: Cast, number: signal.Signals) -> None:
+@HOW_IT_ENDS
+def test_a_new_shell_in_the_pane_is_nobody_we_know(
+    cast: Cast, number: signal.Signals, daemon_too: bool
+) -> None:
     """Same pane id, new terminal, new shell: replaced. Nothing is typed into the shells."""
     stage = cast.stage
     before = _panes(stage)
-    end(stage, number)
+    end(stage, number, daemon_too=daemon_too)
     sent = cast.write_to_all()
     cast.all_held(sent, "replaced")
     after = _panes(stage)
@@ -221,8 +232,10 @@ def resumable(stage: Stage) -> Iterator[Stage]:
     return stage
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_resumed_conversation_keeps_its_seat(resumable: Stage, number: signal.Signals) -> None:
+@HOW_IT_ENDS
+def test_a_resumed_conversation_keeps_its_seat(
+    resumable: Stage, number: signal.Signals, daemon_too: bool
+) -> None:
     """New terminal, new shell, the same conversation: restored. Until its process is there
     nothing is typed (herdr-protocol.md §3.4)."""
     stage = resumable
@@ -238,7 +251,7 @@ def test_a_resumed_conversation_keeps_its_seat(resumable: Stage, number: signal.
     stage.until("it was told", lambda: first in told.named(agent))
     terminal = _panes(stage)[agent.pane]["terminal_id"]
     ready = len(agent.notes("ready"))
-    end(stage, number)
+    end(stage, number, daemon_too=daemon_too)
     second = stage.act("message.send", to="coordinator", text="two")["id"]
     stage.until("it was resumed", lambda: len(agent.notes("ready")) > ready)
     stage.until("it was told", lambda: second in told.named(agent))
