@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -239,7 +240,7 @@ class Daemon:
             group.start_soon(self._greet, parts)
             if choice.kind == "embedded":
                 group.start_soon(self._keep_host, parts)
-            group.start_soon(sweep, parts, self._log)
+            await group.start(keep, "sweep", partial(sweep, parts, self._log))
             await group.start(self._listen, parts)
             group.start_soon(self._notifier.watchdog, parts.pulse.progress)
             self._notifier.ready()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+import anyio
+from anyio.abc import TaskStatus
+
 from coordinatord.errors import Refused
 from coordinatord.features.messages import table as messages
 from coordinatord.features.upkeep.run_retention import Retention
@@ -18,8 +21,11 @@ RETAIN_EVERY_S: Final = 3600.0
 DAY_S: Final = 86400.0
 
 
-async def sweep(parts: Parts, log: Any) -> None:
+async def sweep(
+    parts: Parts, log: Any, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED
+) -> None:
     """Go round for ever. A refusal of the store is told, and the next round tries again."""
+    task_status.started()
     ground, prune_at = parts.ground, 0.0
     retention = Retention(ground.database, parts.sightings, parts.sources, ground.premises)
     while True:

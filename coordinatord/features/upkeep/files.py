@@ -120,16 +120,18 @@ def of_records(premises: Premises, before: float) -> dict[str, list[Path]]:
         if folder.is_symlink() or not folder.is_dir():
             continue
         for path in folder.iterdir():
-            status = path.lstat()
-            if stat.S_ISREG(status.st_mode) and status.st_mtime <= before:
-                found.setdefault(path.name.partition(".")[0], []).append(path)
+            with suppress(OSError):  # somebody else has removed it
+                status = path.lstat()
+                if stat.S_ISREG(status.st_mode) and status.st_mtime <= before:
+                    found.setdefault(path.name.partition(".")[0], []).append(path)
     return found
 
 
 def remove(paths: Iterable[Iterable[Path]]) -> None:
-    """Remove these files, whoever was faster."""
+    """Remove these files; one that cannot be removed stays, and the others go."""
     for path in itertools.chain.from_iterable(paths):
-        path.unlink(missing_ok=True)
+        with suppress(OSError):
+            path.unlink()
 
 
 def modes(premises: Premises, *, fix: bool) -> list[Finding]:

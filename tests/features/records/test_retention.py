@@ -6,9 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
+import anyio
 import anyio.to_thread
 import pytest
+import structlog
 
+from coordinatord.daemon.settings import Settings
+from coordinatord.daemon.sweep import sweep
 from coordinatord.errors import Refused
 from coordinatord.features.delivery.requests import InitSeat
 from coordinatord.features.launches import table as launches
@@ -25,7 +29,7 @@ from coordinatord.features.views.requests import ReadInbox, ShowRecord
 from coordinatord.ids import COORDINATOR, PaneId, SeatId, TaskId, peer_of, reviewer_of, worker_of
 from coordinatord.store.database import Transaction
 from tests.features.staff import ask, new_task, staffed
-from tests.house import House, living
+from tests.house import FastClock, House, living
 
 
 async def send(house: House, to: str, pane: PaneId | None = None, **facts: Any) -> str:
@@ -163,3 +167,19 @@ async def test_a_task_that_somebody_sits_in_is_kept_though_it_is_archived(tmp_pa
         await house.database.write(SEATS.put, seat)
         pruned = await prune(house)
         assert (pruned.tasks, pruned.kept) == ([], 1)
+
+
+async def test_the_sweep_removes_what_is_older_than_the_setting_says(tmp_path: Path) -> None:
+    clock = FastClock(speed=100_000.0)
+    settings = Settings(retention_days=1)
+    async with living(tmp_path, clock=clock, settings=settings, run=False) as house:
+        task = (await house.call(NewTask(title="t"))).id
+        await house.call(ArchiveTask(task=task))
+        async with anyio.create_task_group() as group:
+            await group.start(sweep, house.parts, structlog.get_logger())
+
+            async def is_gone() -> bool:
+                return await house.database.read(TASKS.get, task) is None
+
+            await house.until(is_gone)
+            group.cancel_scope.cancel()
