@@ -80,6 +80,9 @@ class FakeLink:
         self.news = anyio.Event()
         return True
 
+    async def drained(self) -> None:
+        """Everything is read at once."""
+
 
 class House:
     """Calls go through the same routes as from the socket."""

@@ -80,6 +80,10 @@ class Connection:
         """Queue a notification; False if the connection is closed or was dropped as too slow."""
         return self._output.offer(self._side.notify(method, params))
 
+    async def drained(self) -> None:
+        """See `Output.drained`."""
+        await self._output.drained()
+
     def stop(self) -> None:
         """Read no more, finish what is in hand, say ``stopping``, close."""
         self._end(Ending.STOPPING)

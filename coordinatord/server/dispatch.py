@@ -36,6 +36,10 @@ class Link(Protocol):
         """Queue a notification; False if the connection is closed or was dropped as too slow."""
         ...
 
+    async def drained(self) -> None:
+        """Wait until what was queued is sent, or the connection ends."""
+        ...
+
 
 @dataclass(frozen=True)
 class Route:

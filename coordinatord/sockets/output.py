@@ -83,6 +83,11 @@ class Output:
         while self.full:
             await self._sent.wait()
 
+    async def drained(self) -> None:
+        """Wait until all that is queued was sent: who has much to say keeps pace with its reader so."""
+        while self._lines and not self.closed:
+            await self._sent.wait()
+
     async def send_all(self, stream: Sink) -> None:
         """Send what is queued until the queue is closed and empty.
 

@@ -82,3 +82,23 @@ def test_the_limit_counts_bytes(size: int) -> None:
     queue, dropped = output()
     assert queue.offer(b"x" * size) == (size == 100)
     assert bool(dropped) == (size == 101)
+
+
+async def test_who_keeps_pace_waits_until_all_is_sent() -> None:
+    """Or until the queue is closed, with whatever is left in it."""
+    output = Output(b"bye", lambda: None, 100)
+    await output.drained()
+    passed: list[str] = []
+
+    async def keep_pace(name: str) -> None:
+        await output.drained()
+        passed.append(name)
+
+    async with anyio.create_task_group() as group:
+        output.offer(b"x" * 90)
+        group.start_soon(keep_pace, "first")
+        await anyio.wait_all_tasks_blocked()
+        assert passed == []
+        output.close()
+        await anyio.wait_all_tasks_blocked()
+        assert passed == ["first"]

@@ -284,6 +284,29 @@ def test_a_flood_is_bounded_and_holds_up_nobody(shop: ToolShop) -> None:
     assert sorted(each.name for each in log.parent.glob(f"{result['run_id']}*")) == [log.name]
 
 
+def test_who_follows_slowly_misses_output_and_never_the_end(shop: ToolShop) -> None:
+    """A reader that stands still is not dropped, and costs the daemon no memory."""
+    call = shop.run(
+        "fast", "read x; head -c 30000000 /dev/zero | tr '\\0' x | fold -w 99; echo last"
+    )
+    run = shop.running("fast")
+    target = transport.Target(shop.stage.environ, directory=str(shop.stage.root))
+    with transport.connect(target) as connection:
+        asked = {"run": run["id"], "follow": True}
+        connection.send(transport.request(1, "tool.tail", asked))
+        shop.press(run["pane_id"], "y\r")
+        assert call.status == 0
+        messages: list[dict[str, Any]] = []
+        for message in connection.messages():
+            messages.append(message)
+            if message.get("id") == 1:
+                break
+    assert messages[-1]["result"]["state"] == "ended"
+    pieces = [message["params"] for message in messages[:-1]]
+    assert pieces[-1]["text"].endswith("xlast\n")
+    assert any(piece["truncated"] for piece in pieces[1:])
+
+
 def test_output_that_was_not_kept_is_missed(shop: ToolShop) -> None:
     """The folder of logs goes away under a run: its code counts, and what is missing is said."""
     call = shop.run("bare", "read x; echo out; exit 9")

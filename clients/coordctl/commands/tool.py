@@ -60,8 +60,14 @@ def result(invocation: Invocation) -> int:
 def tail(invocation: Invocation) -> int:
     """Print a run's output, with ``--follow`` until its end."""
 
+    begun = False
+
     def take(message: dict[str, Any]) -> None:
+        nonlocal begun
         if message.get("method") == "tool.output":
+            if begun and message["params"]["truncated"] and not invocation.as_json:
+                sys.stdout.write("[output was left out here]\n")
+            begun = True
             _print_output(invocation, message["params"])
 
     answer = _ask(invocation, take)

@@ -201,29 +201,30 @@ class ToolMethods:
         rest = b""
         while heard and not self._runs.stopping.is_set() and not link.closed.is_set():
             over = live.ended.is_set()
-            raw, position = await self._more(live.record, position)
+            await link.drained()  # a slow reader misses what goes meanwhile, and is never dropped
+            raw, skipped, position = await self._more(live.record, position)
             lines, rest = tail.whole_lines(rest + raw)
             if over and not raw:
                 lines, rest = lines + rest, b""
             if lines:
                 text = tail.clean(tail.primary(lines))
-                heard = link.notify("tool.output", _output(live.record, text, False))
+                heard = link.notify("tool.output", _output(live.record, text, skipped))
             if over and not raw:
                 return
             if not raw:
                 await within(self._clock, FOLLOW_EVERY_S, live.ended)
 
-    async def _more(self, record: ToolRun, position: int) -> tuple[bytes, int]:
-        """Output from a position on, and the position behind it."""
+    async def _more(self, record: ToolRun, position: int) -> tuple[bytes, bool, int]:
+        """Output from a position on, whether some before it is gone, and the position behind it."""
         log, state = self._log(record), record.state
         raw, behind = await anyio.to_thread.run_sync(files.since, log, position, _WINDOW)
         if raw or not isinstance(state, Ended) or state.written <= behind:
-            return raw, behind
+            return raw, behind - len(raw) > position, behind
         # the log is joined by now: positions count no more, its end does
         raw, _ = await anyio.to_thread.run_sync(
             files.last, log, min(state.written - behind, _WINDOW)
         )
-        return raw, state.written
+        return raw, state.written - len(raw) > position, state.written
 
     async def _result(self, record: ToolRun, lines: int | None) -> ToolResult:
         text, truncated, drawn = await self._tail(record, lines)

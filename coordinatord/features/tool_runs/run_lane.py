@@ -34,6 +34,10 @@ class Link(Protocol):
         """Queue a notification; False once the caller is gone."""
         ...
 
+    async def drained(self) -> None:
+        """Wait until what was queued is sent, or the connection ends."""
+        ...
+
 
 class Live:
     """A run that has not ended: its record as last written, and who waits for what.
