@@ -99,7 +99,7 @@ MAY_IMPORT: Final[tuple[tuple[str, tuple[str, ...], str], ...]] = (
     ("coordinatord.errors", ("coordinatord.ids",), "errors stand alone"),
     ("coordinatord.ids", (), "ids stand alone"),
     ("coordctl.commands.trace", (*CLIENTS_MAY, "coordctl", "coordinatord.folders",
-     "coordinatord.features.trace", "coordinatord.kinds"), "a replay is the daemon's own decisions, without a daemon"),
+     "coordinatord.features.trace", "coordinatord.kinds"), "a replay is the daemon's decisions, without one"),
     ("coordctl", CLIENTS_MAY, "a client needs no part of the daemon"),
     ("coordinatord_mcp", CLIENTS_MAY, "a client needs no part of the daemon"),
 )  # fmt: skip
@@ -387,6 +387,17 @@ def _raises_again(node: ast.ExceptHandler) -> bool:
     return any(isinstance(step, ast.Raise) and step.exc is None for step in ast.walk(node))
 
 
+def placeholders_plain(tree: Tree) -> Iterator[Offence]:
+    """Numbered placeholders with a row of values warn on Python 3.12 and fail some day."""
+    for module in tree.modules.values():
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Constant) and re.search(NUMBERED, str(node.value)):
+                yield _at("plain placeholders", module, node.lineno, "write ? instead of ?1")
+
+
+NUMBERED: Final = r"(?i)\b(select|insert|update|delete|where|values)\b.*\?\d"
+
+
 def _at(rule: str, module: Module, line: int, what: str) -> Offence:
     return Offence(rule, f"{module.name}:{line}", what)
 
@@ -399,6 +410,7 @@ RULES: Final[tuple[Callable[[Tree], Iterator[Offence]], ...]] = (
     modules_short,
     names_tell,
     one_boundary,
+    placeholders_plain,
 )
 
 

@@ -73,6 +73,11 @@ PLANTED: Final[dict[str, tuple[str, str, str]]] = {
         '"""x"""\nimport coordinatord.ids',
         "who may import whom",
     ),
+    "a numbered placeholder": (
+        "coordinatord/features/panes/table.py",
+        'SQL = "SELECT id FROM panes WHERE id = ?1"',
+        "plain placeholders",
+    ),
     "a lower feature that knows a higher one": (
         "coordinatord/features/panes/run.py",
         "from coordinatord.features.delivery import records",

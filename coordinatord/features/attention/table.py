@@ -56,9 +56,10 @@ def spoke_after(view: View, task: TaskId, at: float) -> bool:
 
 def _superseded(view: View, alert: Attention) -> bool:
     row = view.row(
-        "SELECT 1 FROM questions WHERE task = ?1 AND seq > ?2"
-        " UNION ALL SELECT 1 FROM reports WHERE task = ?1 AND seq > ?2"
-        " UNION ALL SELECT 1 FROM tasks WHERE id = ?1 AND state = 'archived' LIMIT 1",
+        "WITH about AS (SELECT ? AS task, ? AS seq) SELECT 1 FROM about"
+        " WHERE EXISTS (SELECT 1 FROM questions q WHERE q.task = about.task AND q.seq > about.seq)"
+        " OR EXISTS (SELECT 1 FROM reports r WHERE r.task = about.task AND r.seq > about.seq)"
+        " OR EXISTS (SELECT 1 FROM tasks t WHERE t.id = about.task AND t.state = 'archived')",
         alert.task,
         alert.seq,
     )

@@ -75,8 +75,10 @@ async def test_retention_removes_only_what_nobody_needs(tmp_path: Path) -> None:
         assert refusal.value.reason == "unknown-id"
         left = await house.database.read(
             lambda view: view.rows(
-                "SELECT id FROM reports WHERE task = ?1 UNION ALL SELECT id FROM seats"
-                " WHERE id = 'worker:' || ?1 UNION ALL SELECT id FROM journal WHERE task = ?1",
+                "SELECT id FROM reports WHERE task = ? UNION ALL SELECT id FROM seats"
+                " WHERE id = 'worker:' || ? UNION ALL SELECT id FROM journal WHERE task = ?",
+                old,
+                old,
                 old,
             )
         )
