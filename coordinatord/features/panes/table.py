@@ -41,6 +41,20 @@ def seats_in(view: View, present: Present) -> list[Seat]:
     return [seat for seat, outcome in here if outcome in STANDS]
 
 
+def awaited_in(view: View, present: Present) -> list[Seat]:
+    """Seats whose conversation may still be restored in this pane: it was theirs, and shows no other one."""
+    seen = present.seen
+    return [
+        seat
+        for seat in all_seats(view)
+        if seat.pane == seen.pane
+        and seat.occupant is not None
+        and seat.occupant.session is not None
+        and seat.occupant.terminal_id != seen.terminal_id
+        and seen.session in (None, seat.occupant.session)
+    ]
+
+
 def addressed(tx: Transaction, caller: Caller, present: Present) -> Seat:
     """The seat of the one who is there; a peer's seat is made if there is none.
 

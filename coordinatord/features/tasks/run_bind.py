@@ -10,7 +10,7 @@ from coordinatord.features.panes.requests import BindSeat
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.tasks import table
 from coordinatord.features.tasks.records import Archived, Task
-from coordinatord.ids import COORDINATOR, reviewer_of, worker_of
+from coordinatord.ids import COORDINATOR, PaneId, reviewer_of, worker_of
 from coordinatord.store.database import Transaction
 
 
@@ -42,33 +42,40 @@ def seat_worker(tx: Transaction, caller: Caller, task: Task, found: Present) -> 
         Refused: ``seat-taken``, the pane is the coordinator's, or works on another task.
     """
     pane, occupant = found.seen.pane, found.occupant
-    for seat in seats.seats_in(tx, found):
-        if seat.id == COORDINATOR:
-            raise Refused(
-                "seat-taken",
-                f"{pane} is the coordinator's pane.",
-                "Name another pane as the worker's.",
-            )
+    here = seats.seats_in(tx, found)
+    for seat in (*here, *seats.awaited_in(tx, found)):
+        _check_worker(task, pane, seat)
+    for seat in here:
         if seat.role == "worker" and seat.task != task.id and _works(tx, seat):
             raise Refused(
                 "seat-taken",
                 f"{pane} is the pane of the worker of {seat.task} already.",
                 "Name another pane, or archive that task first.",
             )
-        if seat.id == reviewer_of(task.id):
-            raise Refused(
-                "seat-taken",
-                f"{pane} is the pane of the reviewer of {task.id}: nobody reviews his own work.",
-                "Bind another reviewer first, or name another pane as the worker's.",
-            )
-        if seat.id == task.parent:
-            raise Refused(
-                "seat-taken",
-                f"{pane} is the pane that {task.id} reports to.",
-                "Name another pane as the worker's: nobody answers his own questions.",
-            )
     worker = worker_of(task.id)
     return seats.take(tx, caller, worker, "worker", pane=pane, occupant=occupant, task=task.id)
+
+
+def _check_worker(task: Task, pane: PaneId, seat: Seat) -> None:
+    """A seat that is here, or whose conversation may be restored here, must not judge the task's work."""
+    if seat.id == COORDINATOR:
+        raise Refused(
+            "seat-taken",
+            f"{pane} is the coordinator's pane.",
+            "Name another pane as the worker's, or let another pane take that seat first.",
+        )
+    if seat.id == reviewer_of(task.id):
+        raise Refused(
+            "seat-taken",
+            f"{pane} is the pane of the reviewer of {task.id}: nobody reviews his own work.",
+            "Bind another reviewer first, or name another pane as the worker's.",
+        )
+    if seat.id == task.parent:
+        raise Refused(
+            "seat-taken",
+            f"{pane} is the pane that {task.id} reports to.",
+            "Name another pane as the worker's: nobody answers his own questions.",
+        )
 
 
 def seat_reviewer(tx: Transaction, caller: Caller, task: Task, found: Present) -> Seat:
@@ -78,7 +85,7 @@ def seat_reviewer(tx: Transaction, caller: Caller, task: Task, found: Present) -
         Refused: ``not-allowed``, the worker's own pane.
     """
     pane, occupant = found.seen.pane, found.occupant
-    if any(seat.id == worker_of(task.id) for seat in seats.seats_in(tx, found)):
+    if _has_worker(tx, task, found):
         raise Refused(
             "not-allowed",
             f"{pane} is the pane of the worker of {task.id}: nobody reviews his own work.",
@@ -89,7 +96,7 @@ def seat_reviewer(tx: Transaction, caller: Caller, task: Task, found: Present) -
 
 
 def _seat_parent(tx: Transaction, caller: Caller, task: Task, found: Present) -> Seat:
-    if any(seat.id == worker_of(task.id) for seat in seats.seats_in(tx, found)):
+    if _has_worker(tx, task, found):
         raise Refused(
             "not-allowed",
             f"{found.seen.pane} is the pane of the worker of {task.id}: it cannot report to itself.",
@@ -98,6 +105,11 @@ def _seat_parent(tx: Transaction, caller: Caller, task: Task, found: Present) ->
     seat = seats.addressed(tx, caller, found)
     table.set_parent(tx, caller, task, seat.id)
     return seat
+
+
+def _has_worker(tx: Transaction, task: Task, found: Present) -> bool:
+    here = (*seats.seats_in(tx, found), *seats.awaited_in(tx, found))
+    return any(seat.id == worker_of(task.id) for seat in here)
 
 
 def _works(tx: Transaction, seat: Seat) -> bool:

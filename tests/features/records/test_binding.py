@@ -77,3 +77,21 @@ async def test_a_reviewer_cannot_be_made_the_worker_of_what_it_reviews(tmp_path:
         await house.call(BindSeat(task=task, reviewer_pane=boss), boss)
         seat = await house.call(BindSeat(task=task, worker_pane=reviewer), boss)
         assert seat.pane == reviewer
+
+
+async def test_a_pane_that_waits_for_its_conversation_is_given_to_no_worker(tmp_path: Path) -> None:
+    """C-23: after a restart the coordinator's pane has a new shell; its agent may yet be resumed in it."""
+    async with living(tmp_path, run=False) as house:
+        boss = house.host.add_agent(session="one")
+        await house.parts.lookout.look_around()
+        await house.call(InitSeat(), boss)
+        task = (await house.call(NewTask(title="t"))).id
+        house.host.stop()
+        house.host.start()
+        await house.parts.lookout.look_around()
+        with pytest.raises(Refused) as refusal:
+            await house.call(BindSeat(task=task, worker_pane=boss))
+        assert refusal.value.reason == "seat-taken"
+        house.host.resume(boss)
+        await house.parts.lookout.look_around()
+        assert (await house.call(WhoAmI(), boss)).id == COORDINATOR
