@@ -17,6 +17,7 @@ import pytest
 from coordinatord.errors import Refused, Unreachable
 from coordinatord.features.attention.requests import ListAttention
 from coordinatord.features.briefs.requests import RegenerateBrief, RequestBrief
+from coordinatord.features.delivery import run_attempt
 from coordinatord.features.delivery.requests import (
     ConsumeWake,
     InitSeat,
@@ -541,3 +542,20 @@ async def test_a_text_that_stands_unsubmitted_is_told_to_a_person_once(tmp_path:
         await house.clock.sleep(60)
         assert len(house.host.notes) == 1
         assert len(house.prompts(boss)) == 1
+
+
+async def test_the_look_that_made_it_due_is_the_fresh_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """C-2: four host calls up to and including the prompt, the look at the event's pane among them."""
+    monkeypatch.setattr(run_attempt, "RECENT_S", 60.0)  # however slow this machine is
+    async with living(tmp_path) as house:
+        boss, worker, task = await staffed(house, boss_status="working")
+        question = await ask(house, task, worker)
+        await until_held(house, question, "busy")
+        await house.rest()
+        before = len(house.host.calls)
+        house.host.set_status(boss, "idle")
+        await house.until(lambda: house.prompts(boss))
+        calls = [each.method for each in house.host.calls[before:] if each.pane == boss]
+        assert calls[: calls.index("prompt") + 1] == ["look", "foreground", "read", "prompt"]
