@@ -19,7 +19,7 @@ from coordinatord.features.delivery.records import HoldRecord
 from coordinatord.features.panes.records import Seat
 from coordinatord.ids import PaneId
 from coordinatord.terminals.fake_host import FakeHost
-from coordinatord.terminals.fake_panes import FakePane
+from coordinatord.terminals.fake_panes import FakeAgent, FakePane
 from coordinatord.terminals.port import SETTLED
 
 ATTEMPT = re.compile(r"^\[coord (d-[0-9a-z]{8}): ")
@@ -204,6 +204,11 @@ class Standing(msgspec.Struct, frozen=True):
     same: bool
     stages: frozenset[str]
 
+    @property
+    def agent(self) -> FakeAgent | None:
+        """The agent in the pane."""
+        return self.pane.agent if self.pane else None
+
 
 def standing(seat: Seat | None, panes: Iterable[FakePane], stages: Iterable[str]) -> Standing:
     """How it is for one seat, from the host's own memory."""
@@ -221,30 +226,23 @@ def standing(seat: Seat | None, panes: Iterable[FakePane], stages: Iterable[str]
 def holds_are_true(holds: Mapping[str, HoldRecord], at: Mapping[str, Standing]) -> None:
     """At rest, with a host that answers, each reason for which somebody is not told is so."""
     for seat, hold in holds.items():
-        if seat in at and not _is_true(hold, at[seat]):
+        if seat in at and not (hold.reason in _TRUE and _TRUE[hold.reason](at[seat])):
             raise Violated(f"{seat} is held as {hold.reason} ({hold.detail}), which is not so")
 
 
-def _is_true(hold: HoldRecord, at: Standing) -> bool:
-    agent = at.pane.agent if at.pane else None
-    match hold.reason:
-        case "unbound":
-            return not at.bound
-        case "absent":
-            return at.pane is None
-        case "replaced" | "unobservable":
-            return at.pane is not None and not at.same
-        case "not-agent":
-            return agent is None
-        case "launching":
-            return agent is not None and (not agent.live or agent.pending)
-        case "uncertain" | "stalled":
-            return hold.reason in at.stages
-        case "coalesced":
-            return "submitted" in at.stages  # what it was told is not dealt with
-        case "draft":
-            return "typed" in at.stages or (agent is not None and agent.composer != "")
-        case "pacing":
-            return "not-delivered" in at.stages
-        case _:
-            return False
+_TRUE: Final[dict[str, Callable[[Standing], bool]]] = {
+    "unbound": lambda at: not at.bound,
+    "absent": lambda at: at.pane is None,
+    "replaced": lambda at: at.pane is not None and not at.same,
+    "unobservable": lambda at: at.pane is not None and not at.same,
+    "not-agent": lambda at: at.agent is None,
+    "launching": lambda at: at.agent is not None and (not at.agent.live or at.agent.pending),
+    "busy": lambda at: at.agent is not None and at.agent.status not in SETTLED,
+    "uncertain": lambda at: "uncertain" in at.stages,
+    "stalled": lambda at: "stalled" in at.stages,
+    "pacing": lambda at: "not-delivered" in at.stages,
+    # what it was told is not dealt with
+    "coalesced": lambda at: "submitted" in at.stages,
+    "draft": lambda at: "typed" in at.stages or (at.agent is not None and at.agent.composer != ""),
+}
+"""When a reason is so; all others cannot be at rest."""

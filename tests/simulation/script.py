@@ -29,9 +29,12 @@ KINDS = {
     name: msgspec.structs.replace(kind, transcript=None) for name, kind in kinds.load(None).items()
 }
 
-BOUND_S: Final = 45.0
-"""Once everybody is settled and nothing is in the way, whoever is owed something is told within this time,
-whatever events are lost: the backstop interval, and the longest pause after a failure."""
+REST_S: Final = 40.0
+"""How long nothing stands in the way: longer than the longest pause after a failure."""
+
+BOUND_S: Final = 20.0
+"""Then whoever is owed something and settled is told within this time, whatever events are lost: an interval
+of the backstop, and a few host calls."""
 
 TICK_S: Final = 5.0
 REST_CHANCE: Final = 0.01
@@ -132,8 +135,9 @@ class Simulation:
 
     # rest: nothing stands in the way any more, and everything that is owed must have been told
 
-    async def _rest(self, parts: Parts, ticks: int = round(BOUND_S / TICK_S)) -> None:
-        """The world comes to rest for the bound. Events go on being lost, late or muted all the while."""
+    async def _rest(self, parts: Parts, ticks: int = round(REST_S / TICK_S)) -> None:
+        """The world comes to rest, and turns end, until at last nothing happens for the bound. Events go on
+        being lost, late or muted all the while."""
         terminal: Any = parts.ground.terminal
         slow, terminal.slow = terminal.slow, False
         await self.actors.come_to_rest()
@@ -141,6 +145,8 @@ class Simulation:
             await anyio.sleep(TICK_S)
             self.host.settle()
             self.actors.end_turns()
+        await anyio.sleep(BOUND_S)
+        self.host.settle()
         await self._check_rest(parts)
         terminal.slow = slow
 
