@@ -178,7 +178,7 @@ class Session:
 
     def _reconnect(self) -> None:
         with contextlib.suppress(runner_wire.Gone):  # tried again later
-            self._wire.send("tool.runner-claim", run=self._run, resume=True)
+            self._wire.send(runner_wire.CLAIM, run=self._run, resume=True)
 
     def _last_words(self) -> None:
         until = time.monotonic() + _LAST_WORDS_S

@@ -184,6 +184,22 @@ def test_a_closed_pane_and_a_killed_runner_end_their_runs(shop: ToolShop) -> Non
     assert killed.result["output_tail"].startswith("before\n")
 
 
+def test_a_shell_that_dies_under_its_run_is_a_closed_pane(shop: ToolShop) -> None:
+    """§4.3: null, an error that says so, and the output so far."""
+    call = shop.run("fallen", "echo $PPID; sleep 300")
+    run = shop.running("fallen")
+
+    def runner() -> str:
+        return str(shop.stage.call("tool.tail", run=run["id"])["text"]).strip()
+
+    pid = int(shop.until("it wrote", runner))
+    os.kill(psutil.Process(pid).ppid(), signal.SIGKILL)
+    assert (call.status, call.result["exit_code"]) == (125, None)
+    assert (call.result["error"], call.result["output_tail"]) == ("pane-closed", f"{pid}\n")
+    shop.until("nothing of it is left", lambda: Stage.gone(pid))
+    assert shop.run("fallen", "true").result["reused"] is False
+
+
 def test_a_host_that_dies_ends_its_runs(shop: ToolShop) -> None:
     """The pane host is killed: the run has an end that says so, with the output so far."""
     call = shop.run("fallen", "echo before; sleep 300", flags=("--no-wait",))

@@ -32,6 +32,8 @@ CODES: dict[str, tuple[tuple[str, ...], int]] = {
     "crashed": (("kill -SEGV $$",), 139),
     "255": (("exit 255",), 255),
     "open-quote": (('echo "a',), 2),
+    "open-bracket": (("(echo a",), 2),
+    "wraps": (("sh", "-c", "exit 263"), 7),
     "comment": (("true # note",), 0),
     "background": (("sleep 0 &",), 0),
     "two-lines": (("false\nexit 7",), 7),
@@ -150,6 +152,10 @@ def _command_lines() -> list[list[str]]:
 def test_in_shell_keeps_cd_and_export(shop: ToolShop) -> None:
     """§4.3: with --in-shell the pane's own shell is changed; the marker is not its echo."""
     inside = ("--in-shell",)
+    assert shop.run("inside", "cd /usr; export ODD=1").status == 0
+    kept = 'test "$PWD" = /usr; or test "$ODD" = 1' if shop.shell == "fish" else ""
+    kept = kept or 'test "$PWD" = /usr || test "$ODD" = 1'
+    assert shop.run("inside", kept, flags=inside).status == 1  # a child's own end with it
     call = shop.run("inside", "cd /usr", flags=inside)
     assert call.status == 0, call.error
     where = shop.run("inside", "pwd", flags=inside)

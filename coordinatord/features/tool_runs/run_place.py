@@ -75,11 +75,9 @@ class Placer:
         Raises:
             Unreachable: the host does not answer.
         """
-        run = live.record
-        try:
-            space = (await self._standing(run.pane, run.terminal)).workspace_id
-        except PaneMissing:
-            space = live.space  # an idle pane still serves, though none can be opened beside it
+        run, caller = live.record, self._with_terminal(live.record.terminal)
+        # of a caller's pane that is gone an idle pane still serves, though none is opened beside it
+        space = caller.workspace_id if caller else live.space
         if new:
             return placement.decide([], new=True)
         candidates: list[Candidate] = []

@@ -9,6 +9,7 @@ from coordinatord.features.tool_runs.records import Assignment, Running
 from coordinatord.features.tool_runs.requests import ClaimRun, FinishRun
 from coordinatord.features.tool_runs.run import ToolRuns
 from coordinatord.features.tool_runs.run_lane import Link, Live
+from coordinatord.ids import ProcessId
 from coordinatord.store.database import Database
 from coordinatord.wire.requests import Done
 
@@ -26,14 +27,18 @@ class RunnerMethods:
         if live is None:
             await self._database.read(table.run_named, request.run)
             raise Refused("wrong-state", f"{request.run} is over.")
+        runner = link.peer.ancestry[0] if link.peer.ancestry else None
         if request.resume:
             _check_runner(live, link, caller)
             live.runner = link
             return self._assignment(live, None)
+        if runner is not None and _runner_of(live) == runner:  # it asks again: it has nothing
+            detail = "The daemon was restarted before its runner had the command."
+            await self._runs.end(live, flaw="not-started", detail=detail)
+            raise Refused("wrong-state", f"{request.run} was not started: its environment is lost.")
         if live.record.cancelled:
             await self._runs.end(live, flaw="cancelled")
             raise Refused("wrong-state", f"{request.run} was cancelled.")
-        runner = link.peer.ancestry[0] if link.peer.ancestry else None
         terminal = caller.terminal_id if caller.proven else None
         live.record = await self._database.write(table.begin, request.run, terminal, runner)
         live.runner = link
@@ -71,12 +76,16 @@ class RunnerMethods:
         )
 
 
+def _runner_of(live: Live) -> ProcessId | None:
+    return live.record.state.runner if isinstance(live.record.state, Running) else None
+
+
 def _check_runner(live: Live, link: Link, caller: Caller) -> None:
     """The process that claimed the run, by pid and start; by its pane where the pid is not seen."""
-    state, ancestry = live.record.state, link.peer.ancestry
+    state, ancestry, runner = live.record.state, link.peer.ancestry, _runner_of(live)
     same = isinstance(state, Running) and (
-        state.runner == ancestry[0]
-        if ancestry and state.runner is not None
+        runner == ancestry[0]
+        if ancestry and runner is not None
         else caller.terminal_id == state.terminal
     )
     if not same:

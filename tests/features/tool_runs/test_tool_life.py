@@ -144,15 +144,29 @@ async def test_only_the_runner_in_the_pane_is_given_the_command(tmp_path: Path) 
                 with pytest.raises(Refused):
                     await other.claim()
             await hand.claim()
-            with pytest.raises(Refused):
-                await hand.claim()
             stranger = Hand(house, hand.run, pane)
-            stranger.link = FakeLink((ProcessId("b", 5, 5), house.host.panes[pane].shell))
-            with pytest.raises(Refused):
-                await stranger.done(0)
+            beside = (hand.link.peer.ancestry[1], house.host.panes[pane].shell)
+            for shell_of in beside:
+                stranger.link = FakeLink((ProcessId("b", 5, 5), shell_of))
+                with pytest.raises(Refused):
+                    await stranger.claim()
+                with pytest.raises(Refused):
+                    await stranger.done(0)
             await hand.done(4)
             await hand.done(0)
             assert (await answer()).exit_code == 4
+
+
+async def test_a_runner_that_asks_twice_had_no_answer(tmp_path: Path) -> None:
+    """D-40: the daemon was killed between handing out and the answer: the command never ran."""
+    async with living(tmp_path) as house:
+        pane = await shell(house)
+        async with asking(house, pane, RunTool(label="t", command=("x",))) as answer:
+            hand = await typed(house)
+            await hand.claim()
+            with pytest.raises(Refused):
+                await hand.claim()
+            assert (await answer()).error == "not-started"
 
 
 async def test_a_line_that_nothing_takes_is_typed_into_one_new_pane_and_no_more(

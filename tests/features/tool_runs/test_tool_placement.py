@@ -105,6 +105,10 @@ def test_commands_that_are_refused(command: list[str], reason: str) -> None:
 
 
 def test_the_typed_line_has_nothing_that_a_shell_reads() -> None:
+    """§4.3: a program and one plain word. Of pwsh's rules (about_Parsing) these two count: a line
+    that does not begin like a number, a variable, a string or a bracket is a command with arguments,
+    and an argument is a plain string unless it begins with ``$ @ ' " (`` or, as a parameter, ``-``.
+    """
     assert (
         placement.line("/run/user/0/c/a-1.run", "x-4k7q2m1x") == " /run/user/0/c/a-1.run x-4k7q2m1x"
     )
