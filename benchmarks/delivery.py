@@ -23,7 +23,8 @@ import history
 
 from coordinatord import kinds
 from coordinatord.clock import SystemClock
-from coordinatord.daemon.parts import Ground, Parts
+from coordinatord.daemon.ground import Ground
+from coordinatord.daemon.parts import Parts
 from coordinatord.daemon.settings import Settings
 from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.panes import table as seats

@@ -17,7 +17,8 @@ import anyio
 import msgspec
 
 from coordinatord import kinds
-from coordinatord.daemon.parts import Ground, Parts
+from coordinatord.daemon.ground import Ground
+from coordinatord.daemon.parts import Parts
 from coordinatord.daemon.requests import Hello
 from coordinatord.daemon.settings import Settings
 from coordinatord.features.delivery.table import ATTEMPTS

@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from coordinatord import catalogue
 from coordinatord.clock import SystemClock
-from coordinatord.daemon.parts import Ground, Parts
+from coordinatord.daemon.ground import Ground
+from coordinatord.daemon.parts import Parts
 from coordinatord.daemon.settings import Settings
 from coordinatord.features.launches.run import Surroundings
 from coordinatord.features.views.methods import Running

@@ -25,8 +25,9 @@ from anyio.abc import SocketListener, TaskStatus
 from coordinatord import __version__, kinds, lineage, locate
 from coordinatord.clock import Clock, SystemClock
 from coordinatord.daemon import hosts, instance, logs, settings_files
+from coordinatord.daemon.ground import Ground
 from coordinatord.daemon.host_id import host_id, state_folders
-from coordinatord.daemon.parts import Ground, Parts
+from coordinatord.daemon.parts import Parts
 from coordinatord.daemon.settings import Resolved, without_ours
 from coordinatord.daemon.supervision import Supervisor
 from coordinatord.daemon.sweep import sweep

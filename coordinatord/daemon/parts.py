@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Awaitable, Sequence
 from typing import Any
 
-import msgspec
-
 from coordinatord import __version__, catalogue, lineage
-from coordinatord.clock import Clock, Pulse
+from coordinatord.clock import Pulse
 from coordinatord.daemon import parts_records
 from coordinatord.daemon.callers import Callers
+from coordinatord.daemon.ground import Ground
 from coordinatord.daemon.requests import (
     Discover,
     Explained,
@@ -22,7 +19,6 @@ from coordinatord.daemon.requests import (
     Welcome,
 )
 from coordinatord.daemon.routes import Frame
-from coordinatord.daemon.settings import Settings
 from coordinatord.features.attention import methods as attention
 from coordinatord.features.attention.requests import ListAttention, SeeAttention
 from coordinatord.features.delivery import notice
@@ -31,8 +27,8 @@ from coordinatord.features.delivery.methods import DeliveryMethods
 from coordinatord.features.delivery.run import Pump
 from coordinatord.features.delivery.run_ageing import Ager
 from coordinatord.features.delivery.run_attempt import Deliverer, Letters
-from coordinatord.features.delivery.run_evidence import Environment, Witness
-from coordinatord.features.delivery.run_setbacks import Setbacks, Tell
+from coordinatord.features.delivery.run_evidence import Witness
+from coordinatord.features.delivery.run_setbacks import Setbacks
 from coordinatord.features.delivery.run_settle import Settler
 from coordinatord.features.delivery.run_shadow import Shadower
 from coordinatord.features.delivery.run_wake import WakeMethods
@@ -42,7 +38,7 @@ from coordinatord.features.intake.run import Intake
 from coordinatord.features.intake.run_attention import Attendant
 from coordinatord.features.launches import table as launch_table
 from coordinatord.features.launches.requests import OpenPane
-from coordinatord.features.launches.run import Launcher, Surroundings
+from coordinatord.features.launches.run import Launcher
 from coordinatord.features.messages import methods as messages
 from coordinatord.features.messages.requests import AckMessage, SendMessage, WithdrawMessage
 from coordinatord.features.obligations.run_alerts import Alerts
@@ -54,7 +50,6 @@ from coordinatord.features.panes.records import Caller
 from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.panes.sightings import Sightings
 from coordinatord.features.tool_runs import requests as tool_requests
-from coordinatord.features.tool_runs.files import Place
 from coordinatord.features.tool_runs.methods import ToolMethods
 from coordinatord.features.tool_runs.run import ToolRuns
 from coordinatord.features.tool_runs.run_place import Placer
@@ -67,53 +62,18 @@ from coordinatord.features.trace.run_terminal import told_of
 from coordinatord.features.typing.methods import TypingMethods
 from coordinatord.features.typing.requests import PauseTyping, ResumeTyping, SendToPane
 from coordinatord.features.typing.run import Typist
-from coordinatord.features.upkeep.files import Premises
 from coordinatord.features.views import requests as view_requests
-from coordinatord.features.views.methods import Running, ViewMethods
+from coordinatord.features.views.methods import ViewMethods
 from coordinatord.features.views.records import Connection
 from coordinatord.features.views.run import Watches
 from coordinatord.features.views.run_overview import Overview
 from coordinatord.features.views.run_wait import Waits
 from coordinatord.ids import ProcessId
-from coordinatord.kinds import AgentKind
 from coordinatord.server.dispatch import Link, Route
-from coordinatord.store.database import Database
-from coordinatord.terminals.port import HostFacts, Terminal, backstop_interval
+from coordinatord.terminals.port import HostFacts, backstop_interval
 from coordinatord.tracing import Trace
 from coordinatord.wire.openrpc import document
 from coordinatord.wire.requests import Listing
-
-
-class Ground(msgspec.Struct, frozen=True, kw_only=True):
-    """What all parts stand on: made by `app.py`, or by a test."""
-
-    database: Database
-    terminal: Terminal
-    kinds: Mapping[str, AgentKind]
-    clock: Clock
-    source: random.Random
-    settings: Settings
-    surroundings: Surroundings
-    running: Running
-    config: Path = Path("config.toml")
-    """The workspace's own configuration file."""
-    host_socket: str
-    host_kind: str
-    in_repository: bool
-    environ: Mapping[str, str] = {}
-    """What programs that we start are given."""
-    explained: tuple[Explained, ...] = ()
-    """Each setting and where it came from."""
-    premises: Premises = Premises(folder=Path(".coordinatord"))
-    letters: Path
-    """Folder for texts that are too long to be typed."""
-    environment: Environment
-    """The environment of a process: where an agent stores its transcripts."""
-    stop: Callable[[bool], None]
-    """Ask the daemon to end; True: with the panes."""
-    tools: Place = Place()
-    tell_setback: Tell = lambda name, kind, trace: None
-    """Log what failed for one of many."""
 
 
 class Parts:
@@ -247,8 +207,8 @@ class Parts:
         return [
             Route(Hello, self._hello),
             frame.answering(pane_requests.WhoAmI, panes.whoami),
-            *parts_records.routes(self, frame),
-            *parts_records.upkeep(self, frame),
+            *parts_records.routes(self.ground, self.lookout, frame),
+            *parts_records.upkeep(self.ground, self.lookout, self.sources, frame),
             frame.asking(pane_requests.ListPanes, pane.list),
             frame.asking(pane_requests.ReadPane, pane.read),
             frame.acting(pane_requests.ClosePane, pane.close),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
+from coordinatord.daemon.ground import Ground
 from coordinatord.daemon.routes import Frame
 from coordinatord.features.briefs import methods as briefs
 from coordinatord.features.briefs import requests as brief_requests
 from coordinatord.features.briefs.records import Decided
 from coordinatord.features.briefs.table import active_number
+from coordinatord.features.obligations.table import Sources
 from coordinatord.features.panes.requests import BindSeat
+from coordinatord.features.panes.run_look import Lookout
 from coordinatord.features.questions import methods as questions
 from coordinatord.features.questions import requests as question_requests
 from coordinatord.features.questions.table import answers_on
@@ -26,13 +28,9 @@ from coordinatord.ids import TaskId
 from coordinatord.server.dispatch import Route
 from coordinatord.store.database import View
 
-if TYPE_CHECKING:
-    from coordinatord.daemon.parts import Ground, Parts
 
-
-def routes(parts: Parts, frame: Frame) -> list[Route]:
+def routes(ground: Ground, lookout: Lookout, frame: Frame) -> list[Route]:
     """One route for each of these requests."""
-    ground, lookout = parts.ground, parts.lookout
     task = tasks.TaskMethods(lookout)
     closing = questions.ClosingMethods(ground.database, lookout)
     report = reports.ReportMethods(ground.in_repository, lookout, active_number)
@@ -62,12 +60,9 @@ def routes(parts: Parts, frame: Frame) -> list[Route]:
     ]
 
 
-def upkeep(parts: Parts, frame: Frame) -> list[Route]:
+def upkeep(ground: Ground, lookout: Lookout, sources: Sources, frame: Frame) -> list[Route]:
     """Archive, retention, backup, export, doctor."""
-    ground = parts.ground
-    methods = UpkeepMethods(
-        ground.database, parts.lookout, parts.sources, ground.premises, ground.clock.wall
-    )
+    methods = UpkeepMethods(ground.database, lookout, sources, ground.premises, ground.clock.wall)
     return [
         frame.writing(upkeep_requests.ArchiveTask, methods.archive),
         frame.acting(upkeep_requests.Prune, methods.prune),

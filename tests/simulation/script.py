@@ -10,7 +10,8 @@ import anyio
 import msgspec
 
 from coordinatord import kinds
-from coordinatord.daemon.parts import Ground, Parts
+from coordinatord.daemon.ground import Ground
+from coordinatord.daemon.parts import Parts
 from coordinatord.daemon.settings import Settings
 from coordinatord.daemon.supervision import Supervisor
 from coordinatord.features.delivery import pacing
