@@ -26,6 +26,8 @@ class Log:
         self.path = path
         self.written = 0
         """Bytes of output so far, kept or not."""
+        self.trouble: str | None = None
+        """Why some of it was not kept, though there was room."""
         self._number = 0
         self._room = HEAD
         self._file = self._open(path)
@@ -54,7 +56,8 @@ class Log:
         while raw and self._file is not None:
             try:
                 raw = raw[os.write(self._file, raw) :]
-            except OSError:
+            except OSError as error:
+                self.trouble = error.strerror
                 return
 
     def _next_piece(self) -> None:
@@ -90,5 +93,6 @@ class Log:
     def _open(self, path: str) -> int | None:
         try:
             return os.open(path, _FLAGS, 0o600)
-        except OSError:
+        except OSError as error:
+            self.trouble = error.strerror
             return None

@@ -68,6 +68,8 @@ def _run(wire: Wire, run: str, assignment: dict[str, Any]) -> int:
         report["hung_up"] = pane.gone
         report["exit_code"] = child.exit_code
         report["written"] = log.written
+        if log.trouble:
+            report["detail"] = f"Its output could not all be kept: {log.trouble}."
         # first the result, then what the pane may be slow to show
         told = _tell(wire, run, report)
         pane.finish(session.on_screen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import queue
@@ -159,8 +160,9 @@ def begin(tmp_path: Path) -> Iterator[Callable[..., tuple[Daemon, Screen]]]:
     """Start a runner with a command."""
     made: list[tuple[Daemon, Screen]] = []
 
-    def start(*command: str) -> tuple[Daemon, Screen]:
+    def start(*command: str, log: Path | None = None) -> tuple[Daemon, Screen]:
         daemon = Daemon(tmp_path, list(command))
+        daemon.log = log or daemon.log
         made.append((daemon, Screen(daemon)))
         return made[-1]
 
@@ -299,6 +301,15 @@ def test_who_waits_with_a_status_leaves_it_in_a_file(
     screen.runner.send_signal(number)
     assert screen.runner.wait(WAIT_S) == 0
     assert json.loads((tmp_path / f"{RUN}.status").read_text())["exit_code"] == 0
+
+
+def test_output_that_cannot_be_kept_is_told_of(begin: Begin) -> None:
+    """The log cannot be written: the code counts, and the report says why there is no output."""
+    daemon, screen = begin("echo out; exit 7", log=Path("/dev/null/none.log"))
+    report = daemon.reports.get(timeout=WAIT_S)
+    assert (report["exit_code"], report["written"]) == (7, 5)
+    assert os.strerror(errno.ENOTDIR) in report["detail"]
+    screen.until(lambda: b"out" in screen.shown)
 
 
 def test_a_pane_that_closes_takes_the_command_along(begin: Begin) -> None:

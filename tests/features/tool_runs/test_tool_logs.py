@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -74,7 +75,7 @@ def test_a_log_that_cannot_be_written_costs_only_the_log(tmp_path: Path) -> None
     log = runner_log.Log(str(tmp_path / "no" / "x.log"))
     log.write(b"abc")
     log.close()
-    assert log.written == 3
+    assert (log.written, log.trouble) == (3, os.strerror(errno.ENOENT))
     assert files.last(str(tmp_path / "no" / "x.log"), 10) == (b"", False)
 
 
