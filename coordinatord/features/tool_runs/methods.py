@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import anyio
@@ -137,7 +138,8 @@ class ToolMethods:
             )
         for seen in panes:
             await self._database.write(_journal_close, caller, seen)
-            await self._lookout.terminal.close(seen.pane)
+            with suppress(PaneMissing):  # somebody was faster
+                await self._lookout.terminal.close(seen.pane)
             self._lookout.sightings.forget(seen.pane)
         return Done()
 

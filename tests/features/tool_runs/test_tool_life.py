@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from coordinatord.features.tool_runs.records import Assignment, Ended, Running, 
 from coordinatord.features.tool_runs.requests import (
     CancelRun,
     ClaimRun,
+    CloseTool,
     FinishRun,
     ListRuns,
     RunTool,
@@ -167,6 +168,27 @@ async def test_a_runner_that_asks_twice_had_no_answer(tmp_path: Path) -> None:
             with pytest.raises(Refused):
                 await hand.claim()
             assert (await answer()).error == "not-started"
+
+
+async def test_panes_that_somebody_else_closes_meanwhile_are_closed(tmp_path: Path) -> None:
+    """Two who close a label at once both find it closed."""
+    async with living(tmp_path) as house:
+        pane = await shell(house)
+        for number in range(1, 5):
+            async with asking(house, pane, RunTool(label="t", command=("x",), new=True)) as answer:
+                hand = await typed(house, number)
+                await hand.claim()
+                await hand.done(0)
+                await answer()
+        async with anyio.create_task_group() as group:
+            for key in ("one", "two"):
+                group.start_soon(_closed, house, key, pane)
+        assert list(house.host.panes) == [pane]
+
+
+async def _closed(house: House, key: str, pane: PaneId) -> None:
+    with suppress(Refused):  # the other one had closed them all
+        await house.call(CloseTool(label="t", key=key), pane)
 
 
 async def test_a_line_that_nothing_takes_is_typed_into_one_new_pane_and_no_more(
