@@ -195,7 +195,7 @@ def _why(result: Record, now: float) -> str:
         lines += _receipt(attempt)
     if evidence and evidence.get("seen"):
         seen = evidence["seen"]
-        lines.append(visible(f"  {seen['pane']}: {seen['agent']}, {seen['status']}"))
+        lines.append(visible(f"  {seen['pane']}: {seen['agent'] or 'no agent'}, {seen['status']}"))
     return "\n".join(lines)
 
 

@@ -187,7 +187,8 @@ def _config(result: Record, now: float) -> str:
 
 def _replayed(result: Record, now: float) -> str:
     lines = [
-        f"{result['decisions']} decisions on {result['lines']} lines, recorded by {result['version']}: "
+        f"{_counted(result['decisions'], 'decision')} on {_counted(result['lines'], 'line')}, "
+        f"recorded by {result['version']}: "
         + (f"{result['diverged']} come out otherwise." if result["diverged"] else "all the same.")
     ]
     for name, words in _ASIDE.items():
@@ -213,6 +214,30 @@ _ASIDE: Final = {
     "unlike": "Screens judged by what they were taken for, since masking changed them: {}.",
     "skipped": "Lines that this version does not know: {}.",
 }
+
+
+def _pruned(result: Record, now: float) -> str:
+    tasks = [_counted(len(result["tasks"]), "archived task")]
+    others = [f"{name.replace('_', ' ')}: {count}" for name, count in result["others"].items()]
+    lines = [
+        f"{'Removed' if result['removed'] else 'Would be removed'}: {', '.join(tasks + others)}."
+    ]
+    if result["tasks"]:
+        lines.append("  " + ", ".join(result["tasks"]))
+    if result["kept"]:
+        lines.append(f"Old enough and kept for now: {_counted(result['kept'], 'task')}.")
+    if result["more"]:
+        lines.append("There is more: say it again.")
+    return visible("\n".join(lines), lines=True)
+
+
+def _backup(result: Record, now: float) -> str:
+    tasks = _counted(result["tasks"], "task")
+    return visible(f"{result['path']} holds {tasks}, up to line {result['seq']}.")
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _setting(value: Any) -> str:
@@ -246,7 +271,8 @@ RENDERERS: Final[dict[str, Callable[[Any, float], str]]] = {
         "{path} has {lines} lines. Every text is masked; look into it before you pass it on, then: "
         "coordctl trace replay {path}"
     ),
-    "backup": line_of("{path} holds {tasks} tasks, up to line {seq}."),
+    "backup": _backup,
+    "prune": _pruned,
     "brief regenerate": line_of("{id} is {state}."),
     "brief request": line_of("{id} is {state}."),
     "brief adopt": line_of("{id} is {state}."),

@@ -130,6 +130,12 @@ FIELDS: Final[dict[str, dict[str, dict[str, Any] | None]]] = {
         "wait": {"kind": "switch", "help": "Wait until the command has ended: the default."},
         "no_wait": {"kind": "switch", "help": "Answer at once; you are told when it has ended."},
     },
+    "wait": {
+        "limit_s": {
+            "kind": "duration",
+            "help": "How long to wait at most, with exit status 4 then; without it until it comes.",
+        },
+    },
     "pane open": {
         "split": {
             "kind": "pair",

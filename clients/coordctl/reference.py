@@ -117,7 +117,7 @@ def _type(schema: dict[str, Any]) -> str:
     """A schema in a few words, with links to the shapes it names."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
-        return f"[{name}](#{name.lower()})"
+        return f"[{name}](#{name.lower().replace('.', '')})"
     if "enum" in schema:
         return " \\| ".join(f"`{json.dumps(value)}`" for value in schema["enum"])
     if "anyOf" in schema:

@@ -426,8 +426,8 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
            'mutates': False,
            'help': 'Follow what changes: every journal line after a cursor, then each new one.',
            'fields': {'since': {'kind': 'integer',
-                                'help': 'Cursor: the last seq you saw; 0 replays '
-                                        'everything.'}}},
+                                'help': 'Cursor: the last seq you saw; 0 replays everything, '
+                                        'without it only what is new comes.'}}},
  'status': {'method': 'daemon.status',
             'mutates': False,
             'help': 'Show the daemon, its terminal host, and what is held and why.',
@@ -438,15 +438,15 @@ COMMANDS: Final[dict[str, dict[str, Any]]] = \
                   'answered.',
           'fields': {'target': {'kind': 'text',
                                 'required': True,
-                                'help': 'coordinator, worker:<task>, peer:<terminal>, or a '
-                                        'question.'},
+                                'help': 'coordinator, worker:<task>, reviewer:<task>, '
+                                        'peer:<terminal>, or a question.'},
                      'until': {'kind': 'choice',
                                'choices': ('answered', 'gone', 'needs-me', 'settled'),
                                'default': 'settled',
                                'help': 'What to wait for; gone ends every wait for a seat.'},
                      'limit_s': {'kind': 'duration',
-                                 'default': 10.0,
-                                 'help': 'Seconds until this call answers in any case.'}},
+                                 'help': 'How long to wait at most, with exit status 4 then; '
+                                         'without it until it comes.'}},
           'positional': ('target',)},
  'notice': {'method': 'delivery.notice',
             'mutates': True,

@@ -47,6 +47,10 @@ ANSWERS = {
             {"key": "backstop_s", "value": 15.0, "unit": "s", "source": "built-in", "doc": "…"},
         ]
     },
+    "prune": {
+        "tasks": ["t-00000001"], "kept": 2, "removed": True, "others": {"tool_runs": 3}, "more": True,
+    },
+    "backup": {"path": "/p/b.db", "tasks": 1, "seq": 9},
     "trace replay": {
         "version": "0.1.0", "lines": 20, "decisions": 9, "gaps": 1, "skipped": 0, "unlike": 2,
         "kinds": ["pi", "mine"], "diverged": 2,
@@ -71,6 +75,13 @@ SEEN = {
     ),
     "doctor": ("good  clock", "bad  seats  replaced  coordinator", "→ coordctl init --reclaim"),
     "config": ("backstop_s  15.0   s     built-in",),
+    "prune": (
+        "Removed: 1 archived task, tool runs: 3.",
+        "  t-00000001",
+        "kept for now: 2 tasks.",
+        "There is more",
+    ),
+    "backup": ("/p/b.db holds 1 task, up to line 9.",),
     "trace replay": (
         "9 decisions on 20 lines, recorded by 0.1.0: 2 come out otherwise.",
         "Other screen rules there than here: pi, mine.",

@@ -20,6 +20,9 @@ USAGE = """usage: coordctl demo [--terminal embedded|herdr] [--keep]
 """
 
 
+_ANSWERS = "a running Herdr answers; without --terminal the demo brings panes of its own"
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run it: 0 if every step happened as told, 1 if not, 2 for a usage error."""
     if any(word in ("-h", "--help") for word in arguments):
@@ -27,7 +30,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     terminal = _terminal_in(arguments)
     if terminal is None:
-        sys.stderr.write(USAGE)
+        sys.stderr.write(f"coordctl: demo does not know: {' '.join(arguments)}\n{USAGE}")
         return 2
     if terminal == "herdr" and apart.needed(os.environ):
         return apart.run(arguments)
@@ -95,7 +98,7 @@ class Play:
         status = stage.call("daemon.status")
         kind = status["terminal"]["kind"]
         where = "in your Herdr" if kind == "herdr" else f"with its own pane host ({kind})"
-        stage.until("the terminal host answers", stage.connected)
+        stage.until(_ANSWERS if kind == "herdr" else "the terminal host answers", stage.connected)
         _step(f"daemon {status['pid']} {where}")
         coordinator = stage.enter("coordinator", "--init")
         seats = {pane["pane_id"]: pane.get("seat") for pane in stage.call("pane.list")["items"]}

@@ -76,7 +76,12 @@ class SubscribeWatch(Request[Watching], frozen=True, kw_only=True, tag="watch.su
 
     since: (
         Annotated[
-            int, Meta(ge=0, description="Cursor: the last seq you saw; 0 replays everything.")
+            int,
+            Meta(
+                ge=0,
+                description="Cursor: the last seq you saw; 0 replays everything, without it only "
+                "what is new comes.",
+            ),
         ]
         | None
     ) = None
@@ -86,7 +91,10 @@ class WaitFor(Request[Waited], frozen=True, kw_only=True, tag="seat.wait"):
     """Wait until a seat is settled, needs you or is gone, or until a question is answered."""
 
     target: Annotated[
-        str, Meta(description="coordinator, worker:<task>, peer:<terminal>, or a question.")
+        str,
+        Meta(
+            description="coordinator, worker:<task>, reviewer:<task>, peer:<terminal>, or a question."
+        ),
     ]
     until: Annotated[
         Until, Meta(description="What to wait for; gone ends every wait for a seat.")
