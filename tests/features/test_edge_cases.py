@@ -43,7 +43,7 @@ from coordinatord.ids import COORDINATOR, PaneId
 from coordinatord.store import journal
 from coordinatord.store.database import Transaction
 from tests.features.staff import ask, new_task, next_idle, staffed, until_held, why
-from tests.house import House, living
+from tests.house import FastClock, House, living
 
 A_DAY_S = 86_400.0
 
@@ -240,6 +240,21 @@ async def test_an_explicit_notice_tries_once_what_had_stalled(tmp_path: Path) ->
         await house.call(NoticeSeat(seat="coordinator"))
         assert len(house.prompts(boss)) == 1
         assert question in house.prompts(boss)[0]
+
+
+@pytest.mark.parametrize("command", [NoticeSeat(seat=COORDINATOR), PumpNow()])
+async def test_whoever_asks_gets_a_fresh_look(
+    tmp_path: Path, command: NoticeSeat | PumpNow
+) -> None:
+    """§3.1: a draft that was deleted since the last look holds nothing, and no hold is told of it."""
+    async with living(tmp_path, clock=FastClock(speed=1.0)) as house:
+        boss, worker, task = await staffed(house)
+        house.host.type_draft(boss, "half a thought")
+        question = await ask(house, task, worker)
+        await until_held(house, question, "draft")
+        house.host.agent(boss).composer = ""
+        assert (await house.call(command)).held == []
+        assert len(house.prompts(boss)) == 1
 
 
 async def test_a_worker_whose_pane_was_closed_is_no_failure(tmp_path: Path) -> None:

@@ -113,6 +113,20 @@ def test_only_a_real_settled_moment_revives_what_stalled() -> None:
     assert decide(revived, NOW + 1) == Due(COORDINATOR, (FIRST,))
 
 
+@pytest.mark.parametrize("failures", [1, 3])
+def test_a_clock_set_back_makes_nobody_wait_until_it_has_caught_up(failures: int) -> None:
+    """Coordination §3.4: the time of the failure lies ahead; tried again, it has one of this clock."""
+    tried = (told(FIRST, "not-delivered", failures=failures, at=NOW + 3600),)
+    assert decide(recipient(FIRST, tried=tried), NOW) == Due(COORDINATOR, (FIRST,))
+
+
+def test_a_settled_moment_of_before_the_clock_was_set_back_revives_nothing() -> None:
+    """C-7: else what stalled would be tried on and on until the clock has caught up."""
+    tried = (told(FIRST, "not-delivered", failures=4, at=NOW),)
+    stalled = recipient(FIRST, tried=tried, settled_since=NOW + 3600)
+    assert decide(stalled, NOW + 1) == Resting(COORDINATOR, "stalled")
+
+
 def test_uncertain_is_never_told_again_by_itself() -> None:
     """C-6."""
     tried = (told(FIRST, "uncertain", at=NOW),)

@@ -156,16 +156,19 @@ def _may(recipient: Recipient, item: Obligation, now: float) -> bool:
     if recipient.forced:
         return True
     if state == "not-delivered":
-        return now >= told.at + _pause(told)
-    return state == "stalled" and _new_moment(recipient, told)
+        return not told.at <= now < told.at + _pause(told)
+    return state == "stalled" and _new_moment(recipient, told, now)
 
 
 def _pause(told: Told) -> float:
     return PAUSES_S[min(told.failures, len(PAUSES_S)) - 1]
 
 
-def _new_moment(recipient: Recipient, told: Told) -> bool:
-    return recipient.settled_since is not None and recipient.settled_since > told.at
+def _new_moment(recipient: Recipient, told: Told, now: float) -> bool:
+    """Has it settled since? A time that lies ahead is of before the clock was set back and proves nothing:
+    then one more try gives the failure a time that can be compared."""
+    settled = recipient.settled_since
+    return told.at > now or (settled is not None and told.at < settled <= now)
 
 
 def _rest(recipient: Recipient, now: float) -> Resting:

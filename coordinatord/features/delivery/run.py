@@ -147,6 +147,8 @@ class Pump:
         not through when the pass's time is over is deferred, and has its turn as always.
         """
         kept: dict[SeatId, Kept] = {}
+        for seat in list(self._looks if only is None else only):
+            self._looks.pop(seat, None)  # whoever asks may just have cleared what held it
         begun = await self._begin_chosen(only, forced, kept)
         await self._until_finished(begun.values())
         await self._holds.remember(_reasons(kept))

@@ -22,7 +22,7 @@ from coordinatord.features.typing.records import Typed
 from coordinatord.features.typing.run import Typist
 from coordinatord.kinds import AgentKind
 from coordinatord.store.database import Database
-from coordinatord.terminals.port import Sighting
+from coordinatord.terminals.port import SETTLED, Sighting
 
 EVIDENCE_WITHIN_S: Final = 5.0
 """How long evidence of a turn is looked for after the host took the text."""
@@ -104,16 +104,17 @@ class Follower:
         if now.terminal_id != before.terminal_id:
             return Shown("uncertain", "the pane's terminal changed right after typing")
         sign = evidence.turn_started(before, now)
-        if sign is not None:
+        if sign is not None and now.status not in SETTLED:
             return Shown("turn-started", sign)
         reading, screen = await self._typist.screen(before.pane, kind)
-        match evidence.standing(kind, reading, screen, text, attempt.needle):
-            case "stands":
-                return Shown(None, stands=True)
-            case "left":
-                return Shown("submitted", "the text left the composer and is shown above it")
-            case "unclear":
-                return Shown(None)
+        standing = evidence.standing(kind, reading, screen, text, attempt.needle)
+        if standing == "stands":  # whatever moved the state: a dialog may have taken the Enter
+            return Shown(None, stands=True)
+        if sign is not None:
+            return Shown("turn-started", sign)
+        if standing == "left":
+            return Shown("submitted", "the text left the composer and is shown above it")
+        return Shown(None)
 
 
 def _joined(*words: str) -> str:

@@ -144,9 +144,9 @@ class Typist:
             WorldFailed: as the terminal port says.
         """
         async with self.turn(seen.pane):
-            if self.paused:
-                return Held("paused")
             obstacle = gate.shell_in_front(await self._lookout.foreground(seen))
+            if self.paused:  # perhaps since the look began
+                return Held("paused")
             if obstacle is None:
                 if clear:
                     await self._terminal.press(seen.pane, ("ctrl+u",))
@@ -160,6 +160,13 @@ class Typist:
             Refused: ``paused``, ``host-protocol``.
             WorldFailed: as the terminal port says.
         """
+        async with self.turn(pane):
+            self._refuse_if_silenced()
+            await self._terminal.send(pane, text, ("enter",) if enter else ())
+            self._last[pane] = self._clock.awake()
+
+    def _refuse_if_silenced(self) -> None:
+        """Asked in the pane's turn: a pause may be said while somebody waits for it."""
         if self.paused:
             raise Refused("paused", "Typing is paused.", "Allow it again: coordctl resume")
         if not self._may_type():
@@ -168,9 +175,6 @@ class Typist:
                 "The terminal host speaks a protocol that is not known: nothing is typed.",
                 "A newer coordinatord may know it. Its number: coordctl status",
             )
-        async with self.turn(pane):
-            await self._terminal.send(pane, text, ("enter",) if enter else ())
-            self._last[pane] = self._clock.awake()
 
     def forget(self, panes: frozenset[PaneId]) -> None:
         """Drop what is kept about panes other than these."""

@@ -182,6 +182,27 @@ async def test_a_dialog_that_the_host_has_not_noticed_is_seen_on_the_screen(tmp_
         assert house.prompts(boss) == []
 
 
+async def test_a_state_that_changed_does_not_outweigh_the_text_that_still_stands(
+    tmp_path: Path,
+) -> None:
+    """Coordination §3.9: a dialog came up after the text and took its Enter; the agent rests again, and
+    the screen proves that nothing was submitted."""
+    async with living(tmp_path) as house:
+        boss, _worker, question = await held_question(house)
+        agent = house.host.agent(boss)
+
+        def answered_by_the_enter() -> None:
+            agent.swallows = 1
+            house.host.set_status(boss, "working")
+            house.host.set_status(boss, "idle")
+
+        on_call(house, "prompt", boss, answered_by_the_enter)
+        house.host.set_status(boss, "idle")
+        await house.until(lambda: house.host.submitted)
+        assert question in house.host.submitted[0].text
+        assert len(house.prompts(boss)) == 1
+
+
 async def test_an_event_is_not_believed(tmp_path: Path) -> None:
     """§3.8.13: an idle edge that is not true any more; the fresh look decides."""
     async with living(tmp_path) as house:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import anyio
 import pytest
 
 from coordinatord.errors import Refused
@@ -38,6 +39,26 @@ async def test_nothing_is_typed_while_typing_is_paused_also_after_a_restart(tmp_
         await house.rest()
         assert len(house.prompts(boss)) == 1
         assert not (await house.call(ReadStatus())).pause.paused
+
+
+async def test_what_waits_for_its_turn_is_not_typed_once_typing_is_paused(tmp_path: Path) -> None:
+    """Pausing stops all typing at once: also what an operator said to type a moment before."""
+    async with living(tmp_path) as house:
+        boss, _, _ = await staffed(house)
+        typist = house.parts.typist
+        with anyio.fail_after(5):
+            async with anyio.create_task_group() as group:
+
+                async def be_refused() -> None:
+                    with pytest.raises(Refused) as refusal:
+                        await typist.raw(boss, "ls", enter=True)
+                    assert refusal.value.reason == "paused"
+
+                async with typist.turn(boss):
+                    group.start_soon(be_refused)
+                    await anyio.wait_all_tasks_blocked()
+                    typist.paused = True
+        assert not [each for each in house.host.calls if each.method == "send"]
 
 
 async def test_a_pause_that_stands_keeps_its_author_and_only_coordination_may_pause(
