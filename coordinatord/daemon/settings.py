@@ -13,7 +13,7 @@ import difflib
 import functools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -139,6 +139,19 @@ class Key(msgspec.Struct, frozen=True):
     def variable(self) -> str:
         """The environment variable that sets it."""
         return PREFIX + self.name.upper().replace(".", "_")
+
+    @property
+    def values(self) -> str:
+        """What it may be set to: ``true or false``, ``1 to 3,600 s``, ``auto, herdr, embedded``."""
+        inner, meta = get_args(self.type)[0], self.type.__metadata__[-1]
+        if isinstance(self.default, bool):
+            return "true or false"
+        if isinstance(self.default, int | float):
+            return f"{meta.ge:,} to {meta.le:,} {self.unit}"
+        return (
+            ", ".join(each for each in get_args(inner) if isinstance(each, str))
+            or "an absolute path"
+        )
 
 
 class Layer(msgspec.Struct, frozen=True):
@@ -280,10 +293,14 @@ def _checked(key: Key, value: Any, layer: Layer) -> Any:
     except msgspec.ValidationError as error:
         raise Refused(
             "bad-setting",
-            f"The setting {key.name} from {layer.source} has a wrong value: {error}.",
-            key.doc,
+            f"The setting {key.name} from {_place(key, layer)} has a wrong value: {error}.",
+            f"It may be {key.values}. {key.doc}",
         ) from None
     return converted
+
+
+def _place(key: Key, layer: Layer) -> str:
+    return f"the variable {key.variable}" if layer.source == "environment" else layer.source
 
 
 def _unknown(name: str, source: str, known: Mapping[str, Any]) -> Refused:

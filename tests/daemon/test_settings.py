@@ -103,7 +103,7 @@ def test_a_wrong_value_is_refused_with_key_and_file(tmp_path: Path, key: str, te
 
 @pytest.mark.parametrize("text", ["nan", "inf", "fast", "-1"])
 def test_a_wrong_variable_is_refused(tmp_path: Path, text: str) -> None:
-    with pytest.raises(Refused, match="backstop_s from environment"):
+    with pytest.raises(Refused, match="variable COORDINATORD_BACKSTOP_S has a wrong value"):
         load(tmp_path, environ={"COORDINATORD_BACKSTOP_S": text})
 
 

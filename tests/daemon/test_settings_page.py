@@ -6,9 +6,7 @@ Stale? ``python -m tests.daemon.test_settings_page`` writes it.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final, get_args
-
-from msgspec import Meta
+from typing import Any, Final
 
 from coordinatord.daemon import settings
 
@@ -21,7 +19,7 @@ def table() -> str:
     rows = ["| key | default | values | what it does |", "|---|---|---|---|"]
     for key in settings.keys().values():
         default = "not set" if key.default is None else f"`{_toml(key.default)}`"
-        rows.append(f"| `{key.name}` | {default} | {_values(key)} | {key.doc} |")
+        rows.append(f"| `{key.name}` | {default} | {key.values} | {key.doc} |")
     rows.append("")
     rows.append(
         "The variable of a key is `COORDINATORD_` and the key in capitals, with `_` for the dot:"
@@ -34,17 +32,6 @@ def _toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return f'"{value}"' if isinstance(value, str) else f"{value:g}"
-
-
-def _values(key: settings.Key) -> str:
-    inner, meta = get_args(key.type)[0], key.type.__metadata__[-1]
-    assert isinstance(meta, Meta)
-    if isinstance(key.default, bool):
-        return "`true`, `false`"
-    if isinstance(key.default, int | float):
-        return f"{meta.ge:,} to {meta.le:,} {key.unit}"
-    choices = [choice for choice in get_args(inner) if isinstance(choice, str)]
-    return ", ".join(f'`"{choice}"`' for choice in choices) or "an absolute path"
 
 
 def _current() -> tuple[str, str, str]:

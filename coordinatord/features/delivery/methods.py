@@ -122,11 +122,7 @@ class DeliveryMethods:
         seat = SeatId(request.seat)
         known = await self._database.read(seats.seat_or_none, seat)
         if known is None:
-            raise Refused(
-                "unknown-seat",
-                f"There is no seat {request.seat!r:.80}.",
-                "Seats are coordinator, worker:TASK, peer:TERMINAL",
-            )
+            raise seats.unknown_seat(request.seat)
         return await self._pump.tell(frozenset({seat}), forced=True)
 
     async def pump(self, caller: Caller, request: PumpNow) -> Pass:

@@ -35,6 +35,16 @@ def seat_or_none(view: View, seat: SeatId) -> Seat | None:
     return SEATS.get(view, seat)
 
 
+def unknown_seat(name: str) -> Refused:
+    """Nobody is addressed like this."""
+    return Refused(
+        "unknown-seat",
+        f"There is no seat {name!r:.80}.",
+        "Seats are coordinator, worker:TASK, reviewer:TASK, peer:TERMINAL; coordctl rundown and"
+        " coordctl pane list show them.",
+    )
+
+
 def seats_in(view: View, present: Present) -> list[Seat]:
     """The seats whose occupant is proven to be the one who is there, the most important first."""
     here = judged_in(present.seen, all_seats(view), present.occupant.shell)

@@ -309,11 +309,7 @@ def _seat_named(view: View, name: str) -> SeatId:
         return SeatId(name)
     if name in (COORDINATOR, OPERATOR) or seats.seat_or_none(view, SeatId(name)) is not None:
         return SeatId(name)
-    raise Refused(
-        "unknown-seat",
-        f"There is no seat {name!r:.80}.",
-        "Seats are coordinator, worker:TASK, peer:TERMINAL.",
-    )
+    raise seats.unknown_seat(name)
 
 
 def _ids_of(view: View, table: RecordTable[Any], task: str) -> list[str]:

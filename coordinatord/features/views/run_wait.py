@@ -11,7 +11,7 @@ from coordinatord.errors import Refused
 from coordinatord.features.attention.table import open_kinds
 from coordinatord.features.panes.records import Caller, Seat
 from coordinatord.features.panes.run_look import Lookout
-from coordinatord.features.panes.table import seat_or_none
+from coordinatord.features.panes.table import seat_or_none, unknown_seat
 from coordinatord.features.questions import table as questions
 from coordinatord.features.questions.records import Open
 from coordinatord.features.views import waiting
@@ -77,11 +77,7 @@ def _seat(view: View, name: SeatId) -> tuple[Seat, bool]:
     """The seat, and whether it asks for somebody."""
     seat = seat_or_none(view, name)
     if seat is None:
-        raise Refused(
-            "unknown-seat",
-            f"There is no seat {name!r:.80}.",
-            "Seats are coordinator, worker:TASK, peer:TERMINAL: coordctl pane list shows them",
-        )
+        raise unknown_seat(name)
     if seat.task is None:
         return seat, False
     asked = [
