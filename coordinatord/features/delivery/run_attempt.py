@@ -19,7 +19,8 @@ import msgspec
 from coordinatord.clock import Clock
 from coordinatord.features.delivery import episodes, notice, run_wake, shadow, table
 from coordinatord.features.delivery.pacing import Recipient, sendable
-from coordinatord.features.delivery.records import Attempt, Mark, Receipt, Stage, Told, Wanted
+from coordinatord.features.delivery.records import Mark, Receipt, Stage, Told, Wanted
+from coordinatord.features.delivery.run_claim import Claimed, Ready, Written
 from coordinatord.features.delivery.run_evidence import Witness
 from coordinatord.features.delivery.run_follow import Follower
 from coordinatord.features.delivery.run_letters import put_letter
@@ -49,34 +50,6 @@ RECENT_S: Final = 0.1
 STALE_S: Final = 1.0
 """When the store took longer than this for the claim, the pane is looked at once more before anything is
 typed: somebody may have begun to type, or the agent to ask."""
-
-
-class Written(msgspec.Struct, frozen=True):
-    """What is to be typed: the text, and what its receipt says. ``letter`` is a body that goes by file."""
-
-    text: str
-    receipt: Receipt
-    letter: str | None = None
-
-
-class Claimed(msgspec.Struct, frozen=True):
-    """An attempt that is stored, and what to type for it."""
-
-    attempt: Attempt
-    written: Written
-    seat: Seat
-
-
-class Ready(msgspec.Struct, frozen=True):
-    """All that was seen and noted before the claim."""
-
-    judged: Judged
-    seen: Sighting
-    kind: AgentKind
-    mark: Mark | None
-    forced: bool
-    at: float
-    """When the look was over (awake seconds)."""
 
 
 class Letters(msgspec.Struct, frozen=True):

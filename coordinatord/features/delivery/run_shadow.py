@@ -6,7 +6,7 @@ Also answers `delivery.shadow-…`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -14,6 +14,7 @@ from coordinatord.clock import Clock
 from coordinatord.features.delivery import shadow
 from coordinatord.features.delivery.records import Told, Wanted
 from coordinatord.features.delivery.requests import EnterShadow, LeaveShadow, ReadShadow
+from coordinatord.features.delivery.run_claim import Ready, Written
 from coordinatord.features.delivery.shadow import Mode, Report, Shadow, Unsure
 from coordinatord.features.delivery.switch import Switch
 from coordinatord.features.panes.records import Caller, Seat
@@ -25,9 +26,6 @@ from coordinatord.ids import AttemptId
 from coordinatord.store.database import Database, Transaction, View
 from coordinatord.store.records import RecordTable
 from coordinatord.terminals.port import Sighting
-
-if TYPE_CHECKING:
-    from coordinatord.features.delivery.run_attempt import Ready, Written
 
 WATCH_FOR_S: Final = 3.0
 """How long the pane is watched after the text would have been typed: a text is read by its agent, and a
@@ -45,7 +43,7 @@ SHADOWS: Final = RecordTable(
 )
 
 Choose = Callable[[Transaction, Seat, Sighting, bool, Mapping[str, Told]], Wanted]
-Write = Callable[[Transaction, AttemptId, Wanted, "Ready"], "Written"]
+Write = Callable[[Transaction, AttemptId, Wanted, Ready], Written]
 
 
 class Shadower:

@@ -23,7 +23,7 @@ HELD: Final[dict[Hold, str]] = {
     "host-unreachable": "the terminal host does not answer",
     "pacing": "the next try is due in a moment",
     "stalled": "three tries did not get through; its next idle moment tries again",
-    "uncertain": "it may have been told and a machine never repeats that",
+    "uncertain": "what may have been typed is never typed again by a machine",
     "coalesced": "an earlier notice is still unread",
     "disabled": "delivery by events is switched off",
     "paused": "typing is paused",
