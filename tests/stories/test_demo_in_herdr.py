@@ -92,4 +92,5 @@ def test_no_herdr_there(runtime_base: Path) -> None:
         check=False,
     )
     assert done.returncode == 1
-    assert "the terminal host answers" in done.stdout
+    assert "a running Herdr answers" in done.stdout
+    assert "without --terminal" in done.stdout

@@ -21,6 +21,7 @@ USAGE = """usage: coordctl demo [--terminal embedded|herdr] [--keep]
 
 
 _ANSWERS = "a running Herdr answers; without --terminal the demo brings panes of its own"
+_HERDR_WITHIN_S = 10.0  # one that runs answers at once, and who has none shall not wait long
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -98,7 +99,10 @@ class Play:
         status = stage.call("daemon.status")
         kind = status["terminal"]["kind"]
         where = "in your Herdr" if kind == "herdr" else f"with its own pane host ({kind})"
-        stage.until(_ANSWERS if kind == "herdr" else "the terminal host answers", stage.connected)
+        if kind == "herdr":
+            stage.until(_ANSWERS, stage.connected, within_s=_HERDR_WITHIN_S)
+        else:
+            stage.until("the terminal host answers", stage.connected)
         _step(f"daemon {status['pid']} {where}")
         coordinator = stage.enter("coordinator", "--init")
         seats = {pane["pane_id"]: pane.get("seat") for pane in stage.call("pane.list")["items"]}
