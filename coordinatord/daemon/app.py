@@ -326,7 +326,11 @@ class Daemon:
                 self._stopping.set()
 
     async def _end_panes(self, parts: Parts, choice: Choice) -> None:
-        """``down --panes``: our host ends; of a Herdr only the panes that we opened."""
+        """``down --panes``: our host ends; of a Herdr only the panes that we opened.
+
+        What tool panes start goes too: nobody is left who could still start it.
+        """
+        await anyio.Path(parts.ground.tools.launcher).unlink(missing_ok=True)
         if choice.kind == "embedded":
             await hosts.end_embedded(choice.socket)
             return

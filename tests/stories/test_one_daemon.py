@@ -6,12 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import psutil
 
 from coordctl import transport
 from coordctl.demo.stage import Stage
 from coordctl.failures import Failure
+from coordinatord import locate
 
 
 def _start(stage: Stage) -> subprocess.Popen[str]:
@@ -90,16 +92,20 @@ def test_a_killed_daemon_is_replaced_without_help(stage: Stage) -> None:
 
 
 def test_down_leaves_the_panes_and_down_with_panes_ends_them(stage: Stage) -> None:
-    """Stopping the daemon never touches the pane host; ``--panes`` ends it."""
+    """Stopping the daemon never touches the pane host; ``--panes`` ends it, and leaves no launcher."""
+    launcher = Path(locate.find(stage.environ, str(stage.root)).launcher)
     stage.act("pane.open", label="kept")
+    launcher.touch(0o700)
     first = stage.call("daemon.status")["pid"]
     hosts = _hosts(stage)
     assert len(hosts) == 1
     stage.act("daemon.stop")
     stage.until("the daemon ended", lambda: not psutil.pid_exists(first) or stage.gone(first))
     assert _hosts(stage) == hosts
+    assert launcher.exists()
     stage.act("daemon.stop", panes=True)
     stage.until("the host ended", lambda: not _hosts(stage))
+    stage.until("the launcher is gone", lambda: not launcher.exists())
 
 
 def _answering(stage: Stage) -> int | None:
