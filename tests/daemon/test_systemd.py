@@ -42,9 +42,8 @@ class Manager:
 
 @pytest.fixture(params=["path", "abstract"])
 def manager(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Manager]:
-    address = (
-        str(tmp_path / "notify") if request.param == "path" else f"@coordinatord-{tmp_path.name}"
-    )
+    abstract = f"@coordinatord-{os.getpid()}-{tmp_path.name}"  # others run the same tests beside us
+    address = str(tmp_path / "notify") if request.param == "path" else abstract
     listening = Manager(address)
     yield listening
     listening.close()

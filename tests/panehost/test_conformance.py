@@ -218,13 +218,16 @@ def test_a_burst_loses_events_in_order_and_without_a_sign(
 ) -> None:
     """T-7: with quirks some of 600 renames never come, and those that come keep their order."""
     stage, _ = outcomes["09b"].result()
-    labels = [
-        event["data"]["label"]
+    came = [
+        int(event["data"]["label"].removeprefix("n-"))
         for event in stage.clients[2].answers
         if event.get("event") == "workspace_renamed"
     ]
-    assert labels == sorted(set(labels))
-    assert 450 < len(labels) < 600
+    assert came == sorted(set(came))
+    assert (
+        len(came) > 100
+    )  # one comes with each tick: how many, before all is over, is the machine's
+    assert set(range(2, came[-1])) - set(came)
 
 
 def test_what_an_agent_received_is_what_was_recorded(
